@@ -1,0 +1,35 @@
+#!/usr/bin/env python
+"""Every command of the product; with no DATABASE_URL the private database runs as long as the command does."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def main() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "neosian_site.settings")
+    from django.core.management import execute_from_command_line
+
+    from neosian_site.core import embedded
+
+    if os.environ.get("DATABASE_URL") or os.environ.get("DATABASE_URL_FILE") or _needs_no_database(sys.argv):
+        execute_from_command_line(sys.argv)
+        return
+    from neosian_site.settings import NEOSIAN_DATA_DIR
+
+    try:
+        with embedded.running(NEOSIAN_DATA_DIR):
+            execute_from_command_line(sys.argv)
+    except embedded.EmbeddedError as error:
+        sys.exit(f"error: {error}")
+
+
+def _needs_no_database(argv: list[str]) -> bool:
+    return len(argv) < 2 or argv[1] in {"help", "version", "check", "makemigrations"} or bool(
+        {"--help", "-h", "--version"} & set(argv)
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from django.db import models
+from django.db.models import Q
+
+from authz.models import Project
+from neosian_site.core.fields import ByteOrderedField
+
+
+class Scope(models.Model):
+    """A scope that holds, or held, something. Its row is the one lock of every change below it.
+
+    ``head`` counts the committed changes: it rises by one under the lock, so it has no holes and follows the order
+    of commits.
+    """
+
+    pk = models.CompositePrimaryKey("project_id", "name")
+    # No foreign key constraint here or in any store table: checking one would lock the project's single row on each
+    # insert. Projects are never deleted while they hold rows (docs/decisions).
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_constraint=False, db_index=False)
+    name = ByteOrderedField()
+    head = models.BigIntegerField(default=0)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        db_table = "memory_scope"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Redaction(models.Model):
+    """One act of erasing: of a document, or of a whole scope (``path`` NULL)."""
+
+    pk = models.CompositePrimaryKey("project_id", "scope", "position")
+    project = models.ForeignKey(Project, on_delete=models.PROTECT, db_constraint=False, db_index=False)
+    scope = ByteOrderedField()
+    position = models.BigIntegerField()
+    path = ByteOrderedField(null=True)
+    actor = models.TextField(null=True)
+    created_at = models.DateTimeField()
+    count = models.BigIntegerField()
+
+    class Meta:
+        db_table = "memory_redaction"
+        constraints = [
+            models.CheckConstraint(condition=Q(position__gte=1), name="redaction_position_from_one"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "scope", "-created_at", "-position"], name="redaction_newest"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.scope} act {self.position}"

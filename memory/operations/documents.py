@@ -1,0 +1,285 @@
+"""Documents: read, write, delete, rename, list (seeds/wire "Memory").
+
+Every change holds the scope's row, so the change of a document, its version row and the scope's counter commit
+together or not at all, in one order for everyone.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+
+from authz import access
+from authz.caller import Caller
+from memory.errors import (
+    DestinationExists,
+    DocumentAbsent,
+    DocumentNotFound,
+    MemoryFormatUnsupported,
+    VersionMismatch,
+)
+from memory.names import check_path, check_scope
+from memory.operations.reading import (
+    DOCUMENT_JSON,
+    ENTRY_JSON,
+    LOCK_SCOPE,
+    RAISE_HEAD,
+    check_format,
+)
+from neosian_site.core import clock, cursors, sql
+from neosian_site.core.values import check_text
+from neosian_site.core.jsonio import JsonText
+from neosian_site.core.paging import EMPTY_PAGE, Page, page_size
+
+_READ = f"""
+    SELECT {DOCUMENT_JSON}, d.format
+    FROM memory_document d
+    WHERE d.project_id = %s AND d.scope = %s AND d.path = %s AND d.live
+"""
+
+# One statement, so one round trip and one commit. The scope's row is locked by its own upsert; the document's upsert
+# reads that CTE and therefore runs after it, and ON CONFLICT works on the newest committed row, not on the snapshot
+# the statement began with: racing writers get consecutive numbers. A row of a format we do not know turns the NOT
+# NULL column ``format`` into NULL and so undoes the whole statement.
+_WRITE = f"""
+    WITH held AS (
+        INSERT INTO memory_scope AS s (project_id, name, head, created_at)
+        VALUES (%(project)s, %(scope)s, 1, %(now)s)
+        ON CONFLICT (project_id, name) DO UPDATE SET head = s.head + 1
+        RETURNING s.project_id, s.name
+    ), d AS (
+        INSERT INTO memory_document AS d (
+            project_id, scope, path, live, version, last_version, content, extra, actor, redacted,
+            created_at, updated_at, created_version, format
+        )
+        SELECT held.project_id, held.name, %(path)s, true, 1, 1, %(content)s, '{{}}', %(actor)s, false,
+               %(now)s, %(now)s, 1, 1
+        FROM held
+        ON CONFLICT (project_id, scope, path) DO UPDATE SET
+            live = true,
+            version = d.last_version + 1,
+            last_version = d.last_version + 1,
+            content = excluded.content,
+            actor = excluded.actor,
+            redacted = false,
+            extra = CASE WHEN d.live THEN d.extra ELSE excluded.extra END,
+            created_at = CASE WHEN d.live THEN d.created_at ELSE excluded.created_at END,
+            updated_at = excluded.updated_at,
+            created_version = CASE WHEN d.live THEN d.created_version ELSE d.last_version + 1 END,
+            format = CASE WHEN d.format = 1 THEN d.format END
+        RETURNING d.*
+    ), v AS (
+        INSERT INTO memory_documentversion (
+            project_id, scope, path, version, action, content, actor, redacted, created_at
+        )
+        SELECT d.project_id, d.scope, d.path, d.version,
+               CASE WHEN d.version = d.created_version THEN 'created' ELSE 'modified' END,
+               d.content, d.actor, false, d.updated_at
+        FROM d
+    )
+    SELECT {DOCUMENT_JSON} FROM d
+"""
+
+_ADD_VERSION = """
+    INSERT INTO memory_documentversion (
+        project_id, scope, path, version, action, content, actor, redacted, created_at
+    ) VALUES (
+        %(project)s, %(scope)s, %(path)s, %(version)s, %(action)s, %(content)s, %(actor)s, %(redacted)s, %(now)s
+    )
+"""
+
+_LIVE = """
+    SELECT last_version, content, redacted, extra::text, version, format
+    FROM memory_document
+    WHERE project_id = %(project)s AND scope = %(scope)s AND path = %(path)s AND live
+"""
+
+# A buried row keeps the path's counter and nothing of the document.
+_BURY = """
+    UPDATE memory_document
+    SET live = false, content = '', extra = '{}', redacted = false,
+        version = last_version + 1, last_version = last_version + 1, updated_at = %(now)s
+    WHERE project_id = %(project)s AND scope = %(scope)s AND path = %(path)s
+"""
+
+_MOVE_IN = f"""
+    INSERT INTO memory_document AS d (
+        project_id, scope, path, live, version, last_version, content, extra, actor, redacted,
+        created_at, updated_at, created_version, format
+    ) VALUES (
+        %(project)s, %(scope)s, %(path)s, true, 1, 1, %(content)s, %(extra)s, %(actor)s, %(redacted)s,
+        %(now)s, %(now)s, 1, 1
+    )
+    ON CONFLICT (project_id, scope, path) DO UPDATE SET
+        live = true, version = d.last_version + 1, last_version = d.last_version + 1,
+        created_version = d.last_version + 1, content = excluded.content, extra = excluded.extra,
+        actor = excluded.actor, redacted = excluded.redacted,
+        created_at = excluded.created_at, updated_at = excluded.updated_at
+    RETURNING {DOCUMENT_JSON}, d.version
+"""
+
+
+def _list(below: str) -> str:
+    return f"""
+        SELECT {ENTRY_JSON}, d.path, d.format
+        FROM memory_document d
+        WHERE d.project_id = %(project)s AND d.scope = %(scope)s AND d.live
+          AND d.path >= %(from)s AND d.path > %(after)s {below}
+        ORDER BY d.path
+        LIMIT %(limit)s
+    """
+
+
+_LIST_ALL = _list("")
+_LIST_PREFIX = _list("AND d.path < %(below)s")
+
+
+def read(caller: Caller, *, scope: str, path: str) -> JsonText | None:
+    """The live document, redacted ones with empty content; ``None`` when there is none."""
+    access.scope(caller, scope)
+    check_scope(scope)
+    check_path(path)
+    found = sql.row(_READ, (caller.project_id, scope, path))
+    if found is None:
+        return None
+    check_format(found[1], scope, path)
+    return JsonText(found[0])
+
+
+def write(
+    caller: Caller,
+    *,
+    scope: str,
+    path: str,
+    content: str,
+    actor: str | None = None,
+    expected_version: int | None = None,
+) -> JsonText:
+    """The document as written, under the next number of its path.
+
+    :raises VersionMismatch: the live document is not at ``expected_version``
+    :raises DocumentAbsent: a version was expected and there is no live document
+    """
+    access.scope(caller, scope)
+    check_scope(scope)
+    check_path(path)
+    check_text("content", content)
+    check_text("actor", actor)
+    params = _params(caller, scope, path, actor=caller.recorded_as(actor), content=content)
+    try:
+        if expected_version is None:
+            written = sql.row(_WRITE, params)
+        else:
+            with transaction.atomic():
+                _check_version(params, expected_version)
+                written = sql.row(_WRITE, params)
+    except IntegrityError as error:
+        raise MemoryFormatUnsupported(scope, path, "the stored document is of another format") from error
+    assert written is not None, "an upsert always answers its row"
+    return JsonText(written[0])
+
+
+def _check_version(params: dict[str, Any], expected: int) -> None:
+    scope, path = params["scope"], params["path"]
+    # No scope row: nothing was ever written here, so nothing needs holding.
+    live = sql.row(_LIVE, params) if sql.row(LOCK_SCOPE, params) is not None else None
+    if live is None:
+        raise DocumentAbsent(scope, path, expected_version=expected)
+    if live[4] != expected:
+        raise VersionMismatch(scope, path, expected_version=expected, actual_version=live[4])
+
+
+def delete(caller: Caller, *, scope: str, path: str, actor: str | None = None) -> bool:
+    """Whether there was a live document; its deletion takes the path's next number."""
+    access.scope(caller, scope)
+    check_scope(scope)
+    check_path(path)
+    check_text("actor", actor)
+    params = _params(caller, scope, path, actor=caller.recorded_as(actor))
+    with transaction.atomic():
+        live = sql.row(_LIVE, params) if sql.row(LOCK_SCOPE, params) is not None else None
+        if live is None:
+            return False
+        check_format(live[5], scope, path)
+        _bury(params, live)
+        sql.execute(RAISE_HEAD, params)
+    return True
+
+
+def _bury(params: dict[str, Any], live: sql.Row) -> None:
+    last_version, content, redacted = live[:3]
+    sql.execute(_BURY, params)
+    sql.execute(
+        _ADD_VERSION,
+        {**params, "version": last_version + 1, "action": "deleted", "content": content, "redacted": redacted},
+    )
+
+
+def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None = None) -> JsonText:
+    """The document at its new path: a ``deleted`` row at ``src`` and a ``created`` one at ``dst``, at one time.
+
+    :raises DocumentNotFound: no live document at ``src``
+    :raises DestinationExists: a live document at ``dst`` (``src`` itself included)
+    """
+    access.scope(caller, scope)
+    check_scope(scope)
+    check_path(src)
+    check_path(dst)
+    check_text("actor", actor)
+    source = _params(caller, scope, src, actor=caller.recorded_as(actor))
+    target = {**source, "path": dst}
+    with transaction.atomic():
+        live = sql.row(_LIVE, source) if sql.row(LOCK_SCOPE, source) is not None else None
+        if live is None:
+            raise DocumentNotFound(scope, src)
+        check_format(live[5], scope, src)
+        if sql.row(_LIVE, target) is not None:
+            raise DestinationExists(scope, dst)
+        _, content, redacted, extra, _, _ = live
+        _bury(source, live)
+        carried = {**target, "content": content, "redacted": redacted, "extra": extra}
+        moved = sql.row(_MOVE_IN, carried)
+        assert moved is not None, "an upsert always answers its row"
+        sql.execute(_ADD_VERSION, {**carried, "version": moved[1], "action": "created"})
+        sql.execute(RAISE_HEAD, source)
+    return JsonText(moved[0])
+
+
+def list_documents(
+    caller: Caller,
+    *,
+    scope: str,
+    prefix: str | None = None,
+    cursor: str | None = None,
+    limit: int | None = None,
+) -> Page:
+    """Live documents by path, bytewise; ``prefix`` is literal text."""
+    access.scope(caller, scope)
+    size = page_size(limit)
+    check_scope(scope)
+    if size == 0:
+        return EMPTY_PAGE
+    after = "" if cursor is None else cursors.read("list", cursor, str)[0]
+    params = {"project": caller.project_id, "scope": scope, "after": after, "from": "", "limit": size + 1}
+    statement = _LIST_ALL
+    if prefix:
+        # Paths are ASCII: a prefix with anything else matches none, and must not reach a database that refuses it.
+        if not prefix.isascii() or "\0" in prefix or prefix[-1] == "\x7f":
+            return EMPTY_PAGE
+        params |= {"from": prefix, "below": prefix[:-1] + chr(ord(prefix[-1]) + 1)}
+        statement = _LIST_PREFIX
+    found = sql.rows(statement, params)
+    for _, path, row_format in found:
+        check_format(row_format, scope, path)
+    page = found[:size]
+    return Page(
+        [JsonText(entry) for entry, _, _ in page],
+        cursors.mint("list", page[-1][1]) if len(found) > size else None,
+    )
+
+
+def _params(caller: Caller, scope: str, path: str, **more: Any) -> dict[str, Any]:
+    now: datetime = clock.now()
+    return {"project": caller.project_id, "scope": scope, "path": path, "now": now, **more}

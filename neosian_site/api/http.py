@@ -1,0 +1,100 @@
+"""HTTP mechanics the contracts share: reading a capped body, plain and JSON answers, liveness."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.views import View
+
+from neosian_site.core.errors import TooLarge
+from neosian_site.core.jsonio import NotJson
+
+MAX_BODY_BYTES = 64 * 1024 * 1024
+_CHUNK_BYTES = 1024 * 1024
+
+
+class Answer(HttpResponse):
+    """A whole answer with its length, and no header that was not asked for."""
+
+    def __init__(self, content: bytes | str, content_type: str | None, status: int = 200) -> None:
+        body = content.encode() if isinstance(content, str) else content
+        # Django insists on a default type: it is given one and, where the contract has none, it is taken away.
+        super().__init__(body, content_type=content_type or "text/plain", status=status)
+        if content_type is None:
+            del self["Content-Type"]
+        self["Content-Length"] = str(len(body))
+
+
+def json_answer(text: str, status: int = 200) -> HttpResponse:
+    """``text``, which is JSON already."""
+    return Answer(text, "application/json", status)
+
+
+def plain_answer(text: str, status: int) -> HttpResponse:
+    return Answer(text, "text/plain; charset=utf-8", status)
+
+
+def declared_length(request: HttpRequest) -> int | None:
+    """The body's declared length; ``None`` for a chunked one."""
+    try:
+        return int(request.META.get("CONTENT_LENGTH") or "")
+    except ValueError:
+        return None
+
+
+def refuse_declared_excess(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> None:
+    """:raises TooLarge: the body's declared length is over the ceiling; nothing of it was read"""
+    length = declared_length(request)
+    if length is not None and length > ceiling:
+        raise TooLarge(f"request body exceeds {ceiling} bytes")
+
+
+def read_body(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> bytes:
+    """The whole body. Django's own reading knows no chunked bodies and no ceiling of the contract's.
+
+    :raises TooLarge: over the ceiling, declared or counted
+    :raises NotJson: the client went away before the declared end
+    """
+    refuse_declared_excess(request, ceiling)
+    stream = request.META["wsgi.input"]
+    length = declared_length(request)
+    if length is not None:
+        body: bytes = stream.read(length)
+        if len(body) < length:
+            raise NotJson("the request body ended early")
+        return body
+    if "chunked" not in request.META.get("HTTP_TRANSFER_ENCODING", "").lower():
+        return b""
+    pieces: list[bytes] = []
+    counted = 0
+    while piece := stream.read(_CHUNK_BYTES):
+        counted += len(piece)
+        if counted > ceiling:
+            raise TooLarge(f"request body exceeds {ceiling} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
+
+
+class Health(View):
+    """Liveness only: asks nothing of the database, and nobody for a token."""
+
+    http_method_names = ["get", "head"]
+
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            refuse_declared_excess(request)
+        except TooLarge as error:
+            return json_answer(
+                '{"error":{"code":"value_error","message":"%s","details":{}}}' % error,  # noqa: UP031 - braces
+                status=413,
+            )
+        return super().dispatch(request, *args, **kwargs)
+
+    def get(self, request: HttpRequest) -> HttpResponse:
+        return json_answer('{"status":"ok"}')
+
+    def http_method_not_allowed(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        answer = plain_answer("Method Not Allowed", 405)
+        answer["Allow"] = "GET, HEAD"
+        return answer

@@ -1,0 +1,1 @@
+"""Wire 6 over HTTP (seeds/wire)."""

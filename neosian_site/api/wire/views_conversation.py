@@ -1,0 +1,72 @@
+"""``/v1/conversation/*``."""
+
+from __future__ import annotations
+
+from authz.caller import Caller
+from conversations.operations import projections, redaction, turns
+from neosian_site.api.wire import render, requests
+from neosian_site.api.wire.view import WireView
+from search.operations import turns as turn_search
+
+
+class ConversationView(WireView):
+    reach = "conversation_id"
+
+
+class AppendTurn(ConversationView):
+    request_model = requests.AppendTurn
+
+    def answer(self, caller: Caller, asked: requests.AppendTurn) -> str:
+        return render.one("turn", turns.append(caller, **dict(asked)))
+
+
+class ReadTurns(ConversationView):
+    request_model = requests.ReadConversation
+
+    def answer(self, caller: Caller, asked: requests.ReadConversation) -> str:
+        return render.numbered_page("turns", turns.read(caller, **dict(asked)))
+
+
+class LastTurnNumber(ConversationView):
+    request_model = requests.Conversation
+
+    def answer(self, caller: Caller, asked: requests.Conversation) -> str:
+        return render.plain("turn", turns.last_number(caller, **dict(asked)))
+
+
+class SearchTurns(WireView):
+    reach = "conversations"
+    request_model = requests.SearchTurns
+
+    def answer(self, caller: Caller, asked: requests.SearchTurns) -> str:
+        return render.many("turns", turn_search.search(caller, **dict(asked)))
+
+
+class AppendProjections(ConversationView):
+    request_model = requests.AppendProjections
+
+    def answer(self, caller: Caller, asked: requests.AppendProjections) -> str:
+        projections.append(caller, **dict(asked))
+        return render.EMPTY
+
+
+class ReadProjections(ConversationView):
+    request_model = requests.ReadConversation
+
+    def answer(self, caller: Caller, asked: requests.ReadConversation) -> str:
+        return render.numbered_page("entries", projections.read(caller, **dict(asked)))
+
+
+class RedactTurns(ConversationView):
+    request_model = requests.RedactTurns
+
+    def answer(self, caller: Caller, asked: requests.RedactTurns) -> str:
+        return render.plain("count", redaction.redact(caller, **dict(asked)))
+
+
+class TurnRedactions(WireView):
+    reach = "conversations"
+    request_model = requests.TurnRedactions
+
+    def answer(self, caller: Caller, asked: requests.TurnRedactions) -> str:
+        return render.many("redactions", redaction.trail(caller, **dict(asked)))

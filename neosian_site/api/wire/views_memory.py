@@ -1,0 +1,75 @@
+"""``/v1/memory/*``."""
+
+from __future__ import annotations
+
+from authz.caller import Caller
+from memory.operations import documents, ledger, redaction
+from neosian_site.api.wire import render, requests
+from neosian_site.api.wire.view import WireView
+
+
+class MemoryView(WireView):
+    reach = "scope"
+
+
+class Read(MemoryView):
+    request_model = requests.Document
+
+    def answer(self, caller: Caller, asked: requests.Document) -> str:
+        return render.one("document", documents.read(caller, scope=asked.scope, path=asked.path))
+
+
+class Write(MemoryView):
+    request_model = requests.Write
+
+    def answer(self, caller: Caller, asked: requests.Write) -> str:
+        return render.one("document", documents.write(caller, **dict(asked)))
+
+
+class Delete(MemoryView):
+    request_model = requests.Delete
+
+    def answer(self, caller: Caller, asked: requests.Delete) -> str:
+        return render.plain("deleted", documents.delete(caller, **dict(asked)))
+
+
+class Rename(MemoryView):
+    request_model = requests.Rename
+
+    def answer(self, caller: Caller, asked: requests.Rename) -> str:
+        return render.one("document", documents.rename(caller, **dict(asked)))
+
+
+class ListDocuments(MemoryView):
+    request_model = requests.ListDocuments
+
+    def answer(self, caller: Caller, asked: requests.ListDocuments) -> str:
+        return render.page("entries", documents.list_documents(caller, **dict(asked)))
+
+
+class Versions(MemoryView):
+    request_model = requests.Versions
+
+    def answer(self, caller: Caller, asked: requests.Versions) -> str:
+        return render.page("versions", ledger.versions(caller, **dict(asked)))
+
+
+class Redact(MemoryView):
+    request_model = requests.Redact
+
+    def answer(self, caller: Caller, asked: requests.Redact) -> str:
+        return render.plain("count", redaction.redact(caller, **dict(asked)))
+
+
+class History(MemoryView):
+    request_model = requests.Ledger
+
+    def answer(self, caller: Caller, asked: requests.Ledger) -> str:
+        return render.page("versions", ledger.history(caller, **dict(asked)))
+
+
+class Redactions(MemoryView):
+    request_model = requests.Ledger
+
+    def answer(self, caller: Caller, asked: requests.Ledger) -> str:
+        return render.page("redactions", ledger.redactions(caller, **dict(asked)))

@@ -1,0 +1,1 @@
+"""Floor 0: what every app stands on. Imports nothing of ours."""

@@ -1,0 +1,56 @@
+"""Opaque cursors: the last row's position in a listing's own order.
+
+A cursor is the URL-safe base64 of a compact JSON array, the listing's name first. It is not signed: a forged one is
+just another position in an order the caller may read anyway, and access is judged on every page.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+from neosian_site.core.errors import InvalidValue, quoted
+
+MAX_CURSOR_CHARS = 4096
+# Positions are compared with bigint columns.
+MAX_NUMBER = 2**63 - 1
+
+
+def mint(listing: str, *position: str | int) -> str:
+    """The cursor of ``listing`` that stands after ``position``."""
+    packed = json.dumps([listing, *position], separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(packed).rstrip(b"=").decode()
+
+
+def read(listing: str, cursor: str, *kinds: type) -> tuple[Any, ...]:
+    """The position ``cursor`` stands for: one value for each of ``kinds`` (``str`` or ``int``).
+
+    :raises InvalidValue: another listing's cursor, or none at all
+    """
+    refusal = InvalidValue(f"malformed {listing} cursor: {quoted(cursor[:100])}")
+    if not cursor or len(cursor) > MAX_CURSOR_CHARS:
+        raise refusal
+    try:
+        padded = cursor.encode("ascii") + b"=" * (-len(cursor) % 4)
+        parts = json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, RecursionError):
+        raise refusal from None
+    if not isinstance(parts, list) or len(parts) != len(kinds) + 1 or parts[0] != listing:
+        raise refusal
+    for part, kind in zip(parts[1:], kinds, strict=True):
+        if type(part) is not kind:
+            raise refusal
+        if kind is int and not -MAX_NUMBER <= part <= MAX_NUMBER:
+            raise refusal
+        if kind is str and ("\0" in part or not _encodable(part)):
+            raise refusal
+    return tuple(parts[1:])
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
