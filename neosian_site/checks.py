@@ -30,16 +30,10 @@ def times_are_utc(**_: Any) -> list[CheckMessage]:
 
 
 @register()
-def pool_can_serve_a_thread(**_: Any) -> list[CheckMessage]:
-    if settings.NEOSIAN_DB_POOL >= 0 and settings.NEOSIAN_DB_WAIT > 0:
+def database_wait_is_bounded(**_: Any) -> list[CheckMessage]:
+    if settings.NEOSIAN_DB_WAIT > 0:
         return []
-    return [
-        Error(
-            "NEOSIAN_DB_POOL must be 0 or more and NEOSIAN_DB_WAIT above 0",
-            hint="Leave both unset for the server's own figures.",
-            id="neosian.E004",
-        )
-    ]
+    return [Error("NEOSIAN_DB_WAIT must be above 0", hint="Leave it unset for 5 seconds.", id="neosian.E004")]
 
 
 @register(deploy=True)

@@ -61,10 +61,7 @@ USE_I18N = False
 # --- The database ----------------------------------------------------------------------------------------------------
 
 DATABASE_URL = secret("DATABASE_URL") or embedded.database_url(NEOSIAN_DATA_DIR)
-# Connections one process may hold; 0 opens one for each thread that asks and keeps none. The server sets it to its
-# number of threads (deploy/gunicorn.conf.py).
-NEOSIAN_DB_POOL = env.int("NEOSIAN_DB_POOL", default=0)
-# How long a request waits for a connection before it is refused with 503, in seconds.
+# How long connecting, or waiting for a lock or a statement, may take before a request is refused, in seconds.
 NEOSIAN_DB_WAIT = env.float("NEOSIAN_DB_WAIT", default=5.0)
 # Executions after which a statement is prepared on its connection; -1 never (for poolers that cannot follow it).
 NEOSIAN_DB_PREPARE_AFTER = env.int("NEOSIAN_DB_PREPARE_AFTER", default=2)
@@ -81,9 +78,13 @@ def database() -> dict[str, Any]:
     options["prepare_threshold"] = None if NEOSIAN_DB_PREPARE_AFTER < 0 else NEOSIAN_DB_PREPARE_AFTER
     options.setdefault("connect_timeout", max(2, round(NEOSIAN_DB_WAIT)))
     options.setdefault("application_name", "neosian-site")
-    if NEOSIAN_DB_POOL:
-        options["pool"] = {"min_size": 1, "max_size": NEOSIAN_DB_POOL, "timeout": NEOSIAN_DB_WAIT, "reconnect_timeout": NEOSIAN_DB_WAIT}
-    return {**config, "ENGINE": "neosian_site.core.postgres", "CONN_MAX_AGE": 0, "DISABLE_SERVER_SIDE_CURSORS": True}
+    # Each serving thread keeps its connection: as many as a pool sized to the threads would hold, without the pool.
+    return {
+        **config,
+        "ENGINE": "neosian_site.core.postgres",
+        "CONN_MAX_AGE": None,
+        "DISABLE_SERVER_SIDE_CURSORS": True,
+    }
 
 
 DATABASES = {"default": database()}

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from django.urls import include, path
+from collections.abc import Callable
+
+from django.http import HttpResponse
+from django.urls import URLPattern, include, path
 
 from neosian_site.api.http import Health
+from neosian_site.api.wire import urls as wire
+
+health = path("health", Health.as_view())
 
 urlpatterns = [
-    path("health", Health.as_view()),
+    health,
     # Last: it answers every path that is left, so that strangers get 401 whatever they ask for.
     path("", include("neosian_site.api.wire.urls")),
 ]
+
+
+def _view(pattern: URLPattern) -> Callable[..., HttpResponse]:
+    view: Callable[..., HttpResponse] = pattern.callback
+    return view
+
+
+# Whole paths, for the server's own look-up (``wsgi.py``); the patterns above say the same.
+API_ROUTES: dict[str, Callable[..., HttpResponse]] = {
+    f"/{pattern.pattern}": _view(pattern) for pattern in (health, *wire.routes)
+}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from rest_framework.authentication import BaseAuthentication
-from rest_framework.request import Request
+from django.http import HttpRequest
 
 from authz import access, tokens
 from authz.caller import Caller
@@ -17,19 +16,23 @@ _SCHEME = "Bearer "
 Reach = Literal["scope", "conversation_id", "conversations", "store"]
 
 
-class BearerToken(BaseAuthentication):
-    """The whole header value is ``Bearer `` and the token, byte for byte."""
+class Unauthenticated(Exception):
+    """No token, or one that makes nobody; every kind of stranger looks alike."""
 
-    def authenticate(self, request: Request) -> tuple[Caller, None] | None:
-        presented = request.META.get("HTTP_AUTHORIZATION", "")
-        if not presented.startswith(_SCHEME):
-            return None
-        # WSGI hands header bytes over as Latin-1.
-        caller = tokens.caller_for(presented[len(_SCHEME) :].encode("latin-1", "replace"))
-        return None if caller is None else (caller, None)
 
-    def authenticate_header(self, request: Request) -> str:
-        return "Bearer"
+def authenticate(request: HttpRequest) -> Caller:
+    """The caller of a request whose whole ``Authorization`` value is ``Bearer `` and a token, byte for byte.
+
+    :raises Unauthenticated: anything else
+    """
+    presented = request.META.get("HTTP_AUTHORIZATION", "")
+    if not presented.startswith(_SCHEME):
+        raise Unauthenticated
+    # WSGI hands header bytes over as Latin-1.
+    caller = tokens.caller_for(presented[len(_SCHEME) :].encode("latin-1", "replace"))
+    if caller is None:
+        raise Unauthenticated
+    return caller
 
 
 def admit(caller: Caller, body: dict[str, Any], reach: Reach) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from django.db import InterfaceError, OperationalError
 from django.http import HttpResponse
-from rest_framework.exceptions import MethodNotAllowed, NotAuthenticated, NotFound
 
 from conversations.errors import ConversationFormatUnsupported, ConversationIdInvalid, ConversationOccupied
 from memory.errors import DocumentNotFound, MemoryConflict, MemoryFormatUnsupported, PathInvalid, ScopeInvalid
 from neosian_site.api.http import Answer, json_answer, plain_answer
+from neosian_site.api.wire.auth import Unauthenticated
 from neosian_site.core import jsonio, logs
 from neosian_site.core.errors import DomainError, InvalidValue, NotPermitted, TooLarge, Unavailable, presentable
 
@@ -29,6 +29,18 @@ TABLE: dict[type[DomainError], tuple[str, int]] = {
 
 RETRY_AFTER_SECONDS = 1
 
+
+class NoSuchRoute(Exception):
+    """An authenticated request for a path that is no route."""
+
+
+class MethodRefused(Exception):
+    """A route asked with a method it does not have."""
+
+    def __init__(self, allowed: list[str]) -> None:
+        super().__init__(", ".join(allowed).upper())
+
+
 _log = logs.logger(__name__)
 
 
@@ -38,14 +50,16 @@ def answer(error: Exception) -> HttpResponse:
         return _unavailable(error)
     if isinstance(error, DomainError):
         return _envelope(error)
-    if isinstance(error, NotAuthenticated):
+    if isinstance(error, Unauthenticated):
         refused = Answer(b"unauthorized", None, 401)
         refused["WWW-Authenticate"] = "Bearer"
         return refused
-    if isinstance(error, NotFound):
+    if isinstance(error, NoSuchRoute):
         return plain_answer("Not Found", 404)
-    if isinstance(error, MethodNotAllowed):
-        return plain_answer("Method Not Allowed", 405)
+    if isinstance(error, MethodRefused):
+        refused = plain_answer("Method Not Allowed", 405)
+        refused["Allow"] = str(error)
+        return refused
     _log.error("request failed", error=type(error).__name__, where=_where(error))
     return plain_answer("Internal Server Error", 500)
 

@@ -34,8 +34,8 @@ ROUTES: dict[str, type[WireView]] = {
     "store/restore_conversation": store.RestoreConversation,
 }
 
-urlpatterns = [
+routes = [
     path("v1/capabilities", Capabilities.as_view()),
     *(path(f"v1/{name}", view.as_view(), name=name) for name, view in ROUTES.items()),
-    re_path("", NoRoute.as_view()),
 ]
+urlpatterns = [*routes, re_path("", NoRoute.as_view())]

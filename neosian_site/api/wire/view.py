@@ -7,8 +7,6 @@ from typing import Any, ClassVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from rest_framework.exceptions import NotAuthenticated
-from rest_framework.request import Request
 from rest_framework.views import APIView
 
 from authz import access
@@ -25,41 +23,39 @@ _log = logs.logger(__name__)
 
 
 class GatedView(APIView):
-    """Judged in the contract's order: token, allowance at /mcp, declared length, then method."""
+    """Judged in the contract's order: token, allowance at /mcp, declared length, then path and method.
 
-    authentication_classes = [auth.BearerToken]
-    http_method_names = ["get", "head", "post"]
+    The framework gives the view its place and its description; its negotiation, versions, permissions and throttles
+    would answer before the contract and are never entered.
+    """
 
-    # Content negotiation, versions, permissions and throttles of the framework would answer before the contract.
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        caller = request.user
-        if caller is None:
-            raise NotAuthenticated
-        context = logs.current.get()
-        if context is not None:
-            context.project = caller.project_id
-        if request.path_info == "/mcp":
-            access.mounted_memory(caller)
-        refuse_declared_excess(request._request)
+    http_method_names = ["get", "head"]
+    caller: Caller
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        token = logs.current.set(logs.RequestContext(operation=request.path_info))
+        context = logs.RequestContext(operation=request.path_info)
+        token = logs.current.set(context)
         started = time.perf_counter()
         try:
-            response = super().dispatch(request, *args, **kwargs)
-            _record(response.status_code, time.perf_counter() - started)
+            self.caller = auth.authenticate(request)
+            context.project = self.caller.project_id
+            if request.path_info == "/mcp":
+                access.mounted_memory(self.caller)
+            refuse_declared_excess(request)
+            method = (request.method or "").lower()
+            if method not in self.http_method_names:
+                raise errors.MethodRefused(self.http_method_names)
+            response = self.handle(request)
+        except Exception as error:  # noqa: BLE001 - the one place where anything becomes an answer
+            response = errors.answer(error)
         finally:
+            _record(time.perf_counter() - started)
             logs.current.reset(token)
         return response
 
-    def finalize_response(self, request: Request, response: HttpResponse, *args: Any, **kwargs: Any) -> HttpResponse:
-        return response
-
-    def handle_exception(self, exc: Exception) -> HttpResponse:
-        response = errors.answer(exc)
-        if response.status_code == 405:
-            response["Allow"] = ", ".join(self.allowed_methods)
-        return response
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        """Answer a request that passed the gate."""
+        raise NotImplementedError
 
 
 class WireView(GatedView):
@@ -70,11 +66,10 @@ class WireView(GatedView):
     # What a constrained token's authority is judged by.
     reach: ClassVar[auth.Reach]
 
-    def post(self, request: Request) -> HttpResponse:
-        caller: Caller = request.user
-        body = _read_object(request._request)
-        auth.admit(caller, body, self.reach)
-        return json_answer(self.answer(caller, decode(self.request_model, body)))
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        body = _read_object(request)
+        auth.admit(self.caller, body, self.reach)
+        return json_answer(self.answer(self.caller, decode(self.request_model, body)))
 
     def answer(self, caller: Caller, asked: Any) -> str:
         """The answer's JSON."""
@@ -91,8 +86,9 @@ def _read_object(request: HttpRequest) -> dict[str, Any]:
     return body
 
 
-def _record(status: int, seconds: float) -> None:
-    if status >= 500 or seconds >= SLOW_SECONDS:
-        _log.warning("request", status=status, seconds=round(seconds, 4))
+def _record(seconds: float) -> None:
+    """One line for a request that was slow, or for each where the operator asks for it; failures log themselves."""
+    if seconds >= SLOW_SECONDS:
+        _log.warning("slow request", seconds=round(seconds, 4))
     elif settings.NEOSIAN_REQUEST_LOG == "all":
-        _log.info("request", status=status, seconds=round(seconds, 4))
+        _log.info("request", seconds=round(seconds, 4))

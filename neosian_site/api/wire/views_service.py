@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
-from rest_framework.exceptions import NotFound
-from rest_framework.request import Request
+from django.http import HttpRequest, HttpResponse
 
 from neosian_site import __version__
 from neosian_site.api.http import json_answer
+from neosian_site.api.wire.errors import NoSuchRoute
 from neosian_site.api.wire.view import GatedView
 from neosian_site.core import jsonio
 
@@ -17,9 +16,7 @@ WIRE_VERSION = 6
 
 
 class Capabilities(GatedView):
-    http_method_names = ["get", "head"]
-
-    def get(self, request: Request) -> HttpResponse:
+    def handle(self, request: HttpRequest) -> HttpResponse:
         return json_answer(
             jsonio.text(
                 {
@@ -29,7 +26,7 @@ class Capabilities(GatedView):
                     "supports_optimistic_concurrency": True,
                     "pageable": True,
                     "erasable": True,
-                    "client": request.user.client,
+                    "client": self.caller.client,
                 }
             )
         )
@@ -38,6 +35,10 @@ class Capabilities(GatedView):
 class NoRoute(GatedView):
     """Every other path and method: 401 to strangers, 404 to the rest."""
 
-    def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        super().initial(request, *args, **kwargs)
-        raise NotFound
+    def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        # Whatever the method: there is no route to refuse it.
+        self.http_method_names = [(request.method or "").lower()]
+        return super().dispatch(request, *args, **kwargs)
+
+    def handle(self, request: HttpRequest) -> HttpResponse:
+        raise NoSuchRoute
