@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+from types import FrameType
+from typing import NoReturn
 
 
 def main() -> None:
@@ -18,11 +21,17 @@ def main() -> None:
         return
     from neosian_site.settings import NEOSIAN_DATA_DIR
 
+    # A command that is told to end leaves the way it came: the database it started is stopped.
+    signal.signal(signal.SIGTERM, _end)
     try:
         with embedded.running(NEOSIAN_DATA_DIR):
             execute_from_command_line(sys.argv)
     except embedded.EmbeddedError as error:
         sys.exit(f"error: {error}")
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _needs_no_database(argv: list[str]) -> bool:

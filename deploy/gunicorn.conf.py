@@ -1,19 +1,50 @@
-"""How gunicorn serves the product; every figure can be set from the environment."""
+"""How gunicorn serves the product. Every figure can be set from the environment; docs/operating.md explains them.
+
+    gunicorn -c deploy/gunicorn.conf.py
+"""
 
 from __future__ import annotations
 
+import gc
 import os
-
-# Before the application reads its settings.
-threads = int(os.environ.get("NEOSIAN_THREADS", "4"))
-os.environ.setdefault("NEOSIAN_DB_POOL", str(threads))
+import sys
+from typing import Any
 
 bind = f"{os.environ.get('NEOSIAN_BIND', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
 wsgi_app = "neosian_site.wsgi"
-workers = int(os.environ.get("NEOSIAN_WORKERS", "2"))
-worker_class = os.environ.get("WC", "gthread")
-keepalive = 75
-graceful_timeout = 30
+worker_class = "neosian_site.serving.worker.PollWorker"
+# Processes use cores; threads cover the time a request waits for the database or a slow client. Each thread keeps one
+# database connection: processes x threads is what the database must admit.
+workers = int(os.environ.get("NEOSIAN_WORKERS", str(os.cpu_count() or 1)))
+threads = int(os.environ.get("NEOSIAN_THREADS", "4"))
+worker_connections = int(os.environ.get("NEOSIAN_WORKER_CONNECTIONS", "1000"))
+# Published clients drop idle connections after 5 s: the server must be the more patient side.
+keepalive = int(os.environ.get("NEOSIAN_KEEPALIVE", "75"))
 timeout = 60
+graceful_timeout = int(os.environ.get("NEOSIAN_GRACEFUL_SECONDS", "30"))
+backlog = 2048
+# The application logs requests itself, without tokens or content.
 accesslog = None
+errorlog = "-"
+loglevel = os.environ.get("NEOSIAN_LOG_LEVEL", "info").lower()
 control_socket_disable = True
+
+
+def on_starting(server: Any) -> None:
+    """Refuse to start, with exit status 2, what could never serve."""
+    from authz import token_table
+    from neosian_site.settings import NEOSIAN_SERVE_TOKEN
+
+    if NEOSIAN_SERVE_TOKEN is not None:
+        try:
+            token_table.parse(NEOSIAN_SERVE_TOKEN)
+        except token_table.TableRefused as refused:
+            print(f"error: {refused}", file=sys.stderr)
+            sys.exit(2)
+
+
+def post_worker_init(worker: Any) -> None:
+    """What start-up made lives for ever: keep the collector from walking it, and from running every few requests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 20)

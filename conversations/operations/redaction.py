@@ -120,9 +120,10 @@ def trail(
 ) -> list[JsonText]:
     """Acts of the whole store or of the named conversations, newest first; bounded, never paged."""
     access.conversations(caller, conversations)
-    size = bounded(limit, DEFAULT_ACTS, "the trail answers at most 500 acts; narrow the window")
+    # Contract order: the ids, then the limit (its upper bound is judged with the types already).
     for conversation_id in conversations or ():
         check_id(conversation_id)
+    size = bounded(limit, DEFAULT_ACTS, "the trail answers at most 500 acts; narrow the window")
     if conversations == []:
         return []
     found = sql.rows(

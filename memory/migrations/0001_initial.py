@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('pk', models.CompositePrimaryKey('project_id', 'name', blank=True, editable=False, primary_key=True, serialize=False)),
                 ('name', neosian_site.core.fields.ByteOrderedField()),
-                ('head', models.BigIntegerField(default=0)),
+                ('acts', models.BigIntegerField(default=0)),
                 ('created_at', models.DateTimeField()),
                 ('project', models.ForeignKey(db_constraint=False, db_index=False, on_delete=django.db.models.deletion.PROTECT, to='authz.project')),
             ],

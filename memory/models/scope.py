@@ -8,18 +8,14 @@ from neosian_site.core.fields import ByteOrderedField
 
 
 class Scope(models.Model):
-    """A scope that holds, or held, something. Its row is the one lock of every change below it.
-
-    ``head`` counts the committed changes: it rises by one under the lock, so it has no holes and follows the order
-    of commits.
-    """
+    """A scope that holds a document, a version row or a redaction, and how many redactions it recorded."""
 
     pk = models.CompositePrimaryKey("project_id", "name")
     # No foreign key constraint here or in any store table: checking one would lock the project's single row on each
     # insert. Projects are never deleted while they hold rows (docs/decisions).
     project = models.ForeignKey(Project, on_delete=models.PROTECT, db_constraint=False, db_index=False)
     name = ByteOrderedField()
-    head = models.BigIntegerField(default=0)
+    acts = models.BigIntegerField(default=0)
     created_at = models.DateTimeField()
 
     class Meta:

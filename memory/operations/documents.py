@@ -1,7 +1,7 @@
 """Documents: read, write, delete, rename, list (seeds/wire "Memory").
 
-Every change holds the scope's row, so the change of a document, its version row and the scope's counter commit
-together or not at all, in one order for everyone.
+The change of a document and its version row commit together or not at all. Locks are taken in one order: the scope
+(shared by changes of one path, alone by changes of several), then documents.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from memory.names import check_path, check_scope
 from memory.operations.reading import (
     DOCUMENT_JSON,
     ENTRY_JSON,
-    LOCK_SCOPE,
-    RAISE_HEAD,
+    HOLD_SCOPE,
+    SHARE_SCOPE,
     check_format,
 )
 from neosian_site.core import clock, cursors, sql
@@ -39,22 +39,24 @@ _READ = f"""
     WHERE d.project_id = %s AND d.scope = %s AND d.path = %s AND d.live
 """
 
-# One statement, so one round trip and one commit. The scope's row is locked by its own upsert; the document's upsert
-# reads that CTE and therefore runs after it, and ON CONFLICT works on the newest committed row, not on the snapshot
-# the statement began with: racing writers get consecutive numbers. A row of a format we do not know turns the NOT
-# NULL column ``format`` into NULL and so undoes the whole statement.
+# One statement, so one round trip and one commit. It shares the scope with other writers and shuts out whoever changes
+# the scope as a whole. The document's upsert reads the CTE and therefore runs once the scope is held, and ON CONFLICT
+# works on the newest committed row, not on the snapshot the statement began with: racing writers of one path get
+# consecutive numbers, and writers of different paths never wait for each other's commit. A row of a format we do not
+# know turns the NOT NULL column ``format`` into NULL and so undoes the whole statement.
 _WRITE = f"""
-    WITH held AS (
-        INSERT INTO memory_scope AS s (project_id, name, head, created_at)
-        VALUES (%(project)s, %(scope)s, 1, %(now)s)
-        ON CONFLICT (project_id, name) DO UPDATE SET head = s.head + 1
-        RETURNING s.project_id, s.name
+    WITH held AS MATERIALIZED (
+        SELECT {SHARE_SCOPE}
+    ), s AS (
+        INSERT INTO memory_scope (project_id, name, acts, created_at)
+        SELECT %(project)s, %(scope)s, 0, %(now)s FROM held
+        ON CONFLICT (project_id, name) DO NOTHING
     ), d AS (
         INSERT INTO memory_document AS d (
             project_id, scope, path, live, version, last_version, content, extra, actor, redacted,
             created_at, updated_at, created_version, format
         )
-        SELECT held.project_id, held.name, %(path)s, true, 1, 1, %(content)s, '{{}}', %(actor)s, false,
+        SELECT %(project)s, %(scope)s, %(path)s, true, 1, 1, %(content)s, '{{}}', %(actor)s, false,
                %(now)s, %(now)s, 1, 1
         FROM held
         ON CONFLICT (project_id, scope, path) DO UPDATE SET
@@ -94,6 +96,7 @@ _LIVE = """
     SELECT last_version, content, redacted, extra::text, version, format
     FROM memory_document
     WHERE project_id = %(project)s AND scope = %(scope)s AND path = %(path)s AND live
+    FOR UPDATE
 """
 
 # A buried row keeps the path's counter and nothing of the document.
@@ -183,8 +186,8 @@ def write(
 
 def _check_version(params: dict[str, Any], expected: int) -> None:
     scope, path = params["scope"], params["path"]
-    # No scope row: nothing was ever written here, so nothing needs holding.
-    live = sql.row(_LIVE, params) if sql.row(LOCK_SCOPE, params) is not None else None
+    sql.execute(f"SELECT {SHARE_SCOPE}", params)
+    live = sql.row(_LIVE, params)
     if live is None:
         raise DocumentAbsent(scope, path, expected_version=expected)
     if live[4] != expected:
@@ -199,12 +202,12 @@ def delete(caller: Caller, *, scope: str, path: str, actor: str | None = None) -
     check_text("actor", actor)
     params = _params(caller, scope, path, actor=caller.recorded_as(actor))
     with transaction.atomic():
-        live = sql.row(_LIVE, params) if sql.row(LOCK_SCOPE, params) is not None else None
+        sql.execute(f"SELECT {SHARE_SCOPE}", params)
+        live = sql.row(_LIVE, params)
         if live is None:
             return False
         check_format(live[5], scope, path)
         _bury(params, live)
-        sql.execute(RAISE_HEAD, params)
     return True
 
 
@@ -231,7 +234,8 @@ def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None 
     source = _params(caller, scope, src, actor=caller.recorded_as(actor))
     target = {**source, "path": dst}
     with transaction.atomic():
-        live = sql.row(_LIVE, source) if sql.row(LOCK_SCOPE, source) is not None else None
+        sql.execute(f"SELECT {HOLD_SCOPE}", source)
+        live = sql.row(_LIVE, source)
         if live is None:
             raise DocumentNotFound(scope, src)
         check_format(live[5], scope, src)
@@ -243,7 +247,6 @@ def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None 
         moved = sql.row(_MOVE_IN, carried)
         assert moved is not None, "an upsert always answers its row"
         sql.execute(_ADD_VERSION, {**carried, "version": moved[1], "action": "created"})
-        sql.execute(RAISE_HEAD, source)
     return JsonText(moved[0])
 
 

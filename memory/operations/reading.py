@@ -46,11 +46,12 @@ REDACTION_JSON = sql.json_object(
     count="r.count",
 )
 
-# The first statement of every change but the one-statement write: whoever holds the scope's row goes first.
-LOCK_SCOPE = "SELECT head FROM memory_scope WHERE project_id = %(project)s AND name = %(scope)s FOR UPDATE"
-RAISE_HEAD = (
-    "UPDATE memory_scope SET head = head + 1 WHERE project_id = %(project)s AND name = %(scope)s RETURNING head"
-)
+# The scope's lock, always taken first and held to the end of the transaction. Changes of one path share it: they are
+# kept apart by the document's row, and their commits can reach the disk together. What touches several paths, or asks
+# whether the scope is empty, holds it alone. An advisory lock rather than the scope's row: sharing a row writes to it.
+_SCOPE_KEY = "hashtextextended(%(scope)s, %(project)s)"
+SHARE_SCOPE = f"pg_advisory_xact_lock_shared({_SCOPE_KEY})"
+HOLD_SCOPE = f"pg_advisory_xact_lock({_SCOPE_KEY})"
 
 
 def check_format(found: int, scope: str, path: str | None) -> None:

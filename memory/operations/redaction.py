@@ -7,7 +7,7 @@ from django.db import transaction
 from authz import access
 from authz.caller import Caller
 from memory.names import check_path, check_scope
-from memory.operations.reading import LOCK_SCOPE, RAISE_HEAD
+from memory.operations.reading import HOLD_SCOPE
 from neosian_site.core import clock, sql
 from neosian_site.core.values import check_text
 
@@ -26,8 +26,13 @@ _BLANK_VERSIONS = """
     WHERE project_id = %(project)s AND scope = %(scope)s AND NOT redacted {path}
 """
 _RECORD = """
+    WITH counted AS (
+        UPDATE memory_scope SET acts = acts + 1
+        WHERE project_id = %(project)s AND name = %(scope)s
+        RETURNING project_id, name, acts
+    )
     INSERT INTO memory_redaction (project_id, scope, position, path, actor, created_at, count)
-    VALUES (%(project)s, %(scope)s, %(position)s, %(path)s, %(actor)s, %(now)s, %(count)s)
+    SELECT project_id, name, acts, %(path)s, %(actor)s, %(now)s, %(count)s FROM counted
 """
 
 
@@ -50,15 +55,12 @@ def redact(caller: Caller, *, scope: str, path: str | None = None, actor: str | 
     }
     narrowed = "" if path is None else "AND path = %(path)s"
     with transaction.atomic():
-        if sql.row(LOCK_SCOPE, params) is None:
-            return 0
+        sql.execute(f"SELECT {HOLD_SCOPE}", params)
         matched = sql.row(_MATCHED.format(path=narrowed), params)
         count: int = matched[0] if matched is not None else 0
         if count == 0:
             return 0
         sql.execute(_BLANK_DOCUMENTS.format(path=narrowed), params)
         sql.execute(_BLANK_VERSIONS.format(path=narrowed), params)
-        raised = sql.row(RAISE_HEAD, params)
-        assert raised is not None, "the scope's row is locked"
-        sql.execute(_RECORD, {**params, "position": raised[0], "count": count})
+        sql.execute(_RECORD, {**params, "count": count})
     return count

@@ -13,18 +13,19 @@ from authz.caller import Caller
 from memory.archive import ScopeArchive
 from memory.errors import ScopeOccupied
 from memory.names import check_path, check_scope
+from memory.operations.reading import HOLD_SCOPE
 from neosian_site.core import clock, sql
 from neosian_site.core.errors import InvalidValue
 
 _SCOPES = "SELECT name FROM memory_scope WHERE project_id = %s ORDER BY name"
 
 # A scope's row exists exactly where the scope holds a document, a version row or a redaction: making it is the
-# emptiness check. A racing restore waits here for the other one to commit and then makes none.
+# emptiness check. Racing restores and writes are shut out by the scope's lock.
 _OCCUPY = """
-    INSERT INTO memory_scope (project_id, name, head, created_at)
-    VALUES (%(project)s, %(scope)s, %(head)s, %(now)s)
+    INSERT INTO memory_scope (project_id, name, acts, created_at)
+    VALUES (%(project)s, %(scope)s, %(acts)s, %(now)s)
     ON CONFLICT (project_id, name) DO NOTHING
-    RETURNING head
+    RETURNING acts
 """
 _OCCUPIED = "SELECT 1 FROM memory_scope WHERE project_id = %(project)s AND name = %(scope)s"
 
@@ -52,7 +53,7 @@ def restore_scope(caller: Caller, *, scope: str, archive: ScopeArchive) -> None:
     params = {
         "project": caller.project_id,
         "scope": scope,
-        "head": len(archive.redactions),
+        "acts": len(archive.redactions),
         "now": clock.now(),
     }
     if archive.empty:
@@ -60,6 +61,7 @@ def restore_scope(caller: Caller, *, scope: str, archive: ScopeArchive) -> None:
             raise ScopeOccupied(scope)
         return
     with transaction.atomic():
+        sql.execute(f"SELECT {HOLD_SCOPE}", params)
         if sql.row(_OCCUPY, params) is None:
             raise ScopeOccupied(scope)
         key = (caller.project_id, scope)

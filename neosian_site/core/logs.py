@@ -5,20 +5,25 @@ from __future__ import annotations
 import logging
 import sys
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from uuid import uuid4
 
 import structlog
 
 
-@dataclass(slots=True)
+@dataclass
 class RequestContext:
     """What every line written while a request is answered says of it."""
 
     operation: str
     project: int | None = None
-    request_id: str = field(default_factory=lambda: uuid4().hex)
+
+    @cached_property
+    def request_id(self) -> str:
+        """Made when a line is written: most requests write none."""
+        return uuid4().hex
 
 
 current: ContextVar[RequestContext | None] = ContextVar("request", default=None)

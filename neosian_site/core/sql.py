@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from psycopg import ClientCursor
+
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 
 # Numbers of any size are compared with bigint columns: clamp to this first.
@@ -21,6 +23,17 @@ def rows(statement: str, params: Params = ()) -> list[Row]:
     """Every row the statement answers."""
     with _executed(statement, params) as cursor:
         found: list[Row] = cursor.fetchall()
+    return found
+
+
+def rows_planned_afresh(statement: str, params: Params = ()) -> list[Row]:
+    """As :func:`rows`, for a statement whose best plan hangs on the values: they are written into its text."""
+    wrapper = connections[DEFAULT_DB_ALIAS]
+    wrapper.ensure_connection()
+    if wrapper.force_debug_cursor:
+        return rows(statement, params)
+    with wrapper.wrap_database_errors, ClientCursor(wrapper.connection) as cursor:
+        found: list[Row] = cursor.execute(statement, params).fetchall()
     return found
 
 

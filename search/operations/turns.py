@@ -20,7 +20,7 @@ from neosian_site.core.text import fold, split_terms, storable
 
 DEFAULT_HITS = 50
 # Terms that get a condition of their own, which the trigram index can answer; the rest are tested on what is left.
-MAX_INDEXED_TERMS = 8
+MAX_PLANNED_TERMS = 8
 
 
 
@@ -45,7 +45,8 @@ def search(
     size = _bound(limit)
     if conversations == [] or not all(storable(term) for term in terms):
         return []  # No stored text holds a NUL or half a character.
-    found = sql.rows(*_statement(caller, terms, conversations, size))
+    run = sql.rows if conversations is not None else sql.rows_planned_afresh
+    found = run(*_statement(caller, terms, conversations, size))
     for _, conversation_id, row_format in found:
         check_format(row_format, conversation_id)
     return [JsonText(turn) for turn, _, _ in found]
@@ -55,39 +56,55 @@ def _bound(limit: int | None) -> int:
     return bounded(limit, DEFAULT_HITS, "a search answers at most 500 turns; narrow the query")
 
 
-def _search(matches: str) -> str:
+def _search(source: str) -> str:
     return f"""
-        SELECT {TURN_JSON}, t.conversation, t.format
-        FROM conversations_turn t
-        WHERE t.project_id = %(project)s AND NOT t.redacted AND {matches}
+        {source}
         ORDER BY t.created_at DESC, t.conversation DESC, t.turn DESC
         LIMIT %(limit)s
     """
+
+
+def _in_store(matches: str) -> str:
+    return _search(f"""
+        SELECT {TURN_JSON}, t.conversation, t.format
+        FROM conversations_turn t
+        WHERE t.project_id = %(project)s AND NOT t.redacted AND {matches}
+    """)
+
+
+def _in_conversations(matches: str) -> str:
+    # Matched first and sorted afterwards: left to itself the planner walks the whole project's turns newest first.
+    return _search(f"""
+        WITH t AS MATERIALIZED (
+            SELECT * FROM conversations_turn t
+            WHERE t.project_id = %(project)s AND t.conversation = ANY(%(conversations)s)
+              AND NOT t.redacted AND {matches}
+        )
+        SELECT {TURN_JSON}, t.conversation, t.format FROM t
+    """)
 
 
 def _statement(
     caller: Caller, terms: list[str], conversations: list[str] | None, size: int
 ) -> tuple[str, dict[str, Any]]:
     params: dict[str, Any] = {"project": caller.project_id, "limit": size}
-    if conversations is not None:
-        # The conversations' own key is the better way in; ``strpos`` keeps the planner from the trigram index.
-        params |= {"conversations": conversations, "terms": terms}
-        matches = (
-            "t.conversation = ANY(%(conversations)s) "
-            "AND NOT EXISTS (SELECT 1 FROM unnest(%(terms)s::text[]) AS q (term) "
-            "WHERE strpos(t.search_text, q.term) = 0)"
-        )
-        return _search(matches), params
-    # The longest terms are the rarest.
-    ranked = sorted(terms, key=len, reverse=True)
     conditions = []
-    for place, term in enumerate(ranked[:MAX_INDEXED_TERMS]):
-        params[f"term{place}"] = _pattern(term)
-        conditions.append(f"t.search_text LIKE %(term{place})s")
-    if len(ranked) > MAX_INDEXED_TERMS:
-        params["rest"] = [_pattern(term) for term in ranked[MAX_INDEXED_TERMS:]]
+    # The longest terms are the rarest.
+    terms = sorted(terms, key=len, reverse=True)
+    for place, term in enumerate(terms[:MAX_PLANNED_TERMS]):
+        if conversations is None:
+            params[f"term{place}"] = _pattern(term)
+            conditions.append(f"t.search_text LIKE %(term{place})s")
+        else:
+            params[f"term{place}"] = term
+            conditions.append(f"strpos(t.search_text, %(term{place})s) > 0")
+    if len(terms) > MAX_PLANNED_TERMS:
+        params["rest"] = [_pattern(term) for term in terms[MAX_PLANNED_TERMS:]]
         conditions.append("t.search_text LIKE ALL(%(rest)s::text[])")
-    return _search(" AND ".join(conditions)), params
+    matches = " AND ".join(conditions)
+    if conversations is None:
+        return _in_store(matches), params
+    return _in_conversations(matches), {**params, "conversations": conversations}
 
 
 def _pattern(term: str) -> str:

@@ -21,10 +21,12 @@ from neosian_site.core.paging import MAX_PAGE_ROWS
 from neosian_site.core.validation import Strict
 
 
-def _objects(name: str, decode: Callable[[list[Any]], Any]) -> PlainValidator:
-    """A list of objects, each read by ``decode``."""
+def _objects(name: str, decode: Callable[[list[Any]], Any], *, optional: bool = False) -> PlainValidator:
+    """A list of objects, each read by ``decode``; ``None`` stays where the list may be left out."""
 
     def read(value: Any) -> Any:
+        if value is None and optional:
+            return None
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             raise InvalidValue(f"parameter '{name}' must be a list of objects")
         return decode(value)
@@ -158,5 +160,5 @@ class RestoreConversation(Conversation):
     projections: Annotated[list[ProjectionEntry], _objects("projections", conversation_archive.projections)]
     redactions: Annotated[
         list[ArchivedTurnRedaction] | None,
-        _objects("redactions", conversation_archive.redactions),
+        _objects("redactions", conversation_archive.redactions, optional=True),
     ] = None

@@ -1,0 +1,1 @@
+"""How gunicorn serves this product. Imports gunicorn and the standard library only."""
