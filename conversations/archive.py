@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any
@@ -32,7 +33,7 @@ def _acted_turns(value: list[int]) -> list[int]:
         raise InvalidValue("a redaction must name at least one turn")
     for number in value:
         check_stored_integer("turns", number, least=1)
-    if any(later <= earlier for earlier, later in zip(value, value[1:], strict=False)):
+    if any(later <= earlier for earlier, later in itertools.pairwise(value)):
         raise InvalidValue("the turns of a redaction must ascend")
     return value
 

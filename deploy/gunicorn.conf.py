@@ -1,6 +1,6 @@
 """How gunicorn serves the product. Every figure can be set from the environment; docs/operating.md explains them.
 
-    gunicorn -c deploy/gunicorn.conf.py
+gunicorn -c deploy/gunicorn.conf.py
 """
 
 from __future__ import annotations

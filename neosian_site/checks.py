@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, register
 
 from authz import token_table
 
@@ -42,7 +43,7 @@ def database_is_not_embedded(**_: Any) -> list[CheckMessage]:
     if str(settings.NEOSIAN_DATA_DIR) not in str(host):
         return []
     return [
-        Warning(
+        checks.Warning(
             "the embedded database serves this process",
             hint="Set DATABASE_URL to a PostgreSQL that is backed up.",
             id="neosian.W002",

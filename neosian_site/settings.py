@@ -103,4 +103,3 @@ NEOSIAN_LOG_LEVEL = env.str("NEOSIAN_LOG_LEVEL", default="INFO").upper()
 NEOSIAN_REQUEST_LOG = env.str("NEOSIAN_REQUEST_LOG", default="problems")
 LOGGING_CONFIG = None
 logs.configure(NEOSIAN_LOG_LEVEL)
-

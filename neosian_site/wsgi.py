@@ -30,7 +30,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     view = API_ROUTES.get(environ["PATH_INFO"])
     if view is None:
         return fallback(environ, start_response)
-    database = connections[DEFAULT_DB_ALIAS]
+    database: Any = connections[DEFAULT_DB_ALIAS]
     database.forget_if_dead()
     response: HttpResponse = view(WSGIRequest(environ))
     if database.errors_occurred:

@@ -86,7 +86,7 @@ class WireClient:
         started: dict[str, Any] = {}
 
         def start_response(status: str, found: list[tuple[str, str]], exc_info: Any = None) -> None:
-            started["status"] = int(status.split()[0])
+            started["status"] = int(status.split(maxsplit=1)[0])
             started["headers"] = {name.lower(): value for name, value in found}
 
         pieces = b"".join(application(environ, start_response))

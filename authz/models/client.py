@@ -34,14 +34,11 @@ class ApiToken(models.Model):
                 fields=["project", "actor"], condition=Q(revoked_at__isnull=True), name="apitoken_live_actor_uniq"
             ),
             models.CheckConstraint(
-                condition=Q(constrained=True)
-                | Q(scope_prefix__isnull=True, conversation_prefix__isnull=True),
+                condition=Q(constrained=True) | Q(scope_prefix__isnull=True, conversation_prefix__isnull=True),
                 name="apitoken_unconstrained_has_no_prefix",
             ),
             models.CheckConstraint(
-                condition=Q(constrained=False)
-                | Q(scope_prefix__isnull=False)
-                | Q(conversation_prefix__isnull=False),
+                condition=Q(constrained=False) | Q(scope_prefix__isnull=False) | Q(conversation_prefix__isnull=False),
                 name="apitoken_constrained_has_a_prefix",
             ),
         ]

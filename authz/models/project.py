@@ -20,4 +20,4 @@ class Project(models.Model):
         constraints = [models.UniqueConstraint(fields=["slug"], name="project_slug_uniq")]
 
     def __str__(self) -> str:
-        return self.slug
+        return str(self.slug)

@@ -30,7 +30,7 @@ class Conversation(models.Model):
         ]
 
     def __str__(self) -> str:
-        return self.id
+        return str(self.id)
 
 
 class TurnRedaction(models.Model):
@@ -50,9 +50,7 @@ class TurnRedaction(models.Model):
             models.CheckConstraint(condition=Q(position__gte=1), name="turnredaction_position_from_one"),
         ]
         indexes = [
-            models.Index(
-                fields=["project", "-created_at", "-conversation", "-position"], name="turnredaction_newest"
-            ),
+            models.Index(fields=["project", "-created_at", "-conversation", "-position"], name="turnredaction_newest"),
         ]
 
     def __str__(self) -> str:

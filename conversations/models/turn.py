@@ -59,9 +59,7 @@ class Projection(models.Model):
     class Meta:
         db_table = "conversations_projection"
         constraints = [
-            models.CheckConstraint(
-                condition=Q(span__gte=1, turn__gte=F("span")), name="projection_span_within_turns"
-            ),
+            models.CheckConstraint(condition=Q(span__gte=1, turn__gte=F("span")), name="projection_span_within_turns"),
             models.CheckConstraint(condition=Q(kind__in=["log", "digest", "epoch"]), name="projection_kind_known"),
         ]
         indexes = [

@@ -90,9 +90,7 @@ def append(caller: Caller, *, conversation_id: str, entries: list[ProjectionEntr
         sql.execute(_ADD, {**params, "first": taken[0] - len(entries)})
 
 
-def read(
-    caller: Caller, *, conversation_id: str, after: int | None = None, limit: int | None = None
-) -> NumberedPage:
+def read(caller: Caller, *, conversation_id: str, after: int | None = None, limit: int | None = None) -> NumberedPage:
     """Entries of turns above ``after``, by turn, span and arrival.
 
     A limit up to 500 is a total bound and may cut a turn. Without one, or above, a page ends on a whole turn: it
@@ -112,10 +110,7 @@ def read(
     if pages and len(found) > size:
         last = found[size][1]
         whole = [row for row in found[:size] if row[1] < last]
-        if whole:
-            found = whole
-        else:
-            found = sql.rows(_READ_TURN, {**params, "turn": last, "limit": None})
+        found = whole or sql.rows(_READ_TURN, {**params, "turn": last, "limit": None})
         next_after = found[-1][1]
     for _, _, row_format in found:
         check_format(row_format, conversation_id)

@@ -80,9 +80,9 @@ def _check(conversation_id: str, archive: ConversationArchive) -> None:
         if turn.turn in numbers:
             raise InvalidValue(f"two turns numbered {turn.turn}")
         numbers.add(turn.turn)
-    for row in (*archive.turns, *archive.redactions):
-        if row.conversation_id != conversation_id:
-            raise InvalidValue(f"a row's conversation_id is not {conversation_id!r}")
+    named = {turn.conversation_id for turn in archive.turns} | {act.conversation_id for act in archive.redactions}
+    if named - {conversation_id}:
+        raise InvalidValue(f"a row's conversation_id is not {conversation_id!r}")
 
 
 _KEY = ("project_id", "conversation")

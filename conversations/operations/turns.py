@@ -67,9 +67,7 @@ def append(caller: Caller, *, conversation_id: str, messages: Messages, actor: s
     return JsonText(stored[0])
 
 
-def read(
-    caller: Caller, *, conversation_id: str, after: int | None = None, limit: int | None = None
-) -> NumberedPage:
+def read(caller: Caller, *, conversation_id: str, after: int | None = None, limit: int | None = None) -> NumberedPage:
     """Turns numbered above ``after``, ascending; blanked ones as skeletons.
 
     A limit up to 500 is a total bound; without one, or above, a full page names the turn to go on after.

@@ -79,9 +79,7 @@ class DocumentVersion(models.Model):
             ),
         ]
         indexes = [
-            models.Index(
-                fields=["project", "scope", "-created_at", "path", "-version"], name="documentversion_newest"
-            ),
+            models.Index(fields=["project", "scope", "-created_at", "path", "-version"], name="documentversion_newest"),
         ]
 
     def __str__(self) -> str:

@@ -22,7 +22,7 @@ class Scope(models.Model):
         db_table = "memory_scope"
 
     def __str__(self) -> str:
-        return self.name
+        return str(self.name)
 
 
 class Redaction(models.Model):

@@ -29,9 +29,9 @@ from memory.operations.reading import (
     check_format,
 )
 from neosian_site.core import clock, cursors, sql
-from neosian_site.core.values import check_text
 from neosian_site.core.jsonio import JsonText
 from neosian_site.core.paging import EMPTY_PAGE, Page, page_size
+from neosian_site.core.values import check_text
 
 _READ = f"""
     SELECT {DOCUMENT_JSON}, d.format
@@ -120,6 +120,7 @@ _MOVE_IN = f"""
         created_version = d.last_version + 1, content = excluded.content, extra = excluded.extra,
         actor = excluded.actor, redacted = excluded.redacted,
         created_at = excluded.created_at, updated_at = excluded.updated_at
+    WHERE d.format = 1
     RETURNING {DOCUMENT_JSON}, d.version
 """
 
@@ -190,6 +191,7 @@ def _check_version(params: dict[str, Any], expected: int) -> None:
     live = sql.row(_LIVE, params)
     if live is None:
         raise DocumentAbsent(scope, path, expected_version=expected)
+    check_format(live[5], scope, path)
     if live[4] != expected:
         raise VersionMismatch(scope, path, expected_version=expected, actual_version=live[4])
 
@@ -245,7 +247,8 @@ def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None 
         _bury(source, live)
         carried = {**target, "content": content, "redacted": redacted, "extra": extra}
         moved = sql.row(_MOVE_IN, carried)
-        assert moved is not None, "an upsert always answers its row"
+        if moved is None:
+            raise MemoryFormatUnsupported(scope, dst, "the path's stored row is of another format")
         sql.execute(_ADD_VERSION, {**carried, "version": moved[1], "action": "created"})
     return JsonText(moved[0])
 

@@ -11,6 +11,7 @@ import json
 from typing import Any
 
 from neosian_site.core.errors import InvalidValue, quoted
+from neosian_site.core.text import storable
 
 MAX_CURSOR_CHARS = 4096
 # Positions are compared with bigint columns.
@@ -39,18 +40,13 @@ def read(listing: str, cursor: str, *kinds: type) -> tuple[Any, ...]:
     if not isinstance(parts, list) or len(parts) != len(kinds) + 1 or parts[0] != listing:
         raise refusal
     for part, kind in zip(parts[1:], kinds, strict=True):
-        if type(part) is not kind:
-            raise refusal
-        if kind is int and not -MAX_NUMBER <= part <= MAX_NUMBER:
-            raise refusal
-        if kind is str and ("\0" in part or not _encodable(part)):
+        if type(part) is not kind or not _comparable(part):
             raise refusal
     return tuple(parts[1:])
 
 
-def _encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _comparable(part: Any) -> bool:
+    """Whether the database can take the value at all."""
+    if isinstance(part, int):
+        return -MAX_NUMBER <= part <= MAX_NUMBER
+    return isinstance(part, str) and storable(part)

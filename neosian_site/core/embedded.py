@@ -34,7 +34,7 @@ STOP_SECONDS = 30.0
 MAX_LOG_BYTES = 1_000_000
 MAX_SOCKET_PATH_BYTES = 103  # Linux takes 107, macOS 103
 SYSTEM_DIR = Path("/var/lib/neosian-site")  # for root: what the unprivileged account could not reach elsewhere
-SHORT_DIR = Path("/tmp")  # not $TMPDIR: every process must compute the same URL
+SHORT_DIR = Path("/tmp")  # noqa: S108 - not $TMPDIR: every process must compute the same URL
 
 SETTINGS = {
     "listen_addresses": "",
@@ -330,7 +330,8 @@ def _adopt(place: _Place) -> _Server | None:
 def _serves(pid: int, data: Path) -> bool:
     """Whether that process is the server of this folder, or of one that was moved or removed since."""
     if not Path("/proc/self/cmdline").exists():
-        ps = subprocess.run(["ps", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, timeout=10)
+        command = ["ps", "-o", "command=", "-p", str(pid)]
+        ps = subprocess.run(command, check=False, capture_output=True, text=True, timeout=10)
         return f"/postgres -D {data} " in ps.stdout
     try:  # not /proc/<pid>/cwd: root in a container may not read that of another account
         program, flag, folder, *_ = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django.db import models
 
+# Django's fields take type parameters in their stubs only.
+if TYPE_CHECKING:
+    _TextField = models.TextField[Any, Any]
+else:
+    _TextField = models.TextField
 
-class ByteOrderedField(models.TextField):
+
+class ByteOrderedField(_TextField):
     """A name or path: sorted and compared by bytes (``COLLATE "C"``), whatever the database's locale."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -20,7 +26,7 @@ class ByteOrderedField(models.TextField):
         return name, path, args, kwargs
 
 
-class VerbatimJsonField(models.TextField):
+class VerbatimJsonField(_TextField):
     """JSON kept as the text it was: key order, number spelling and repeats survive (``json``, never ``jsonb``)."""
 
     def db_type(self, connection: Any) -> str:

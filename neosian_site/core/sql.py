@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from psycopg import ClientCursor
-
 from django.db import DEFAULT_DB_ALIAS, connection, connections
+from psycopg import ClientCursor
 
 # Numbers of any size are compared with bigint columns: clamp to this first.
 MAX_BIGINT = 2**63 - 1
@@ -77,9 +76,7 @@ def copy(table: str, columns: Sequence[str], values: Iterable[Row]) -> None:
 
 def time_text(column: str) -> str:
     """SQL for a ``timestamptz`` as :func:`neosian_site.core.clock.render` spells it."""
-    return (
-        f"replace(to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '.000000', '') || 'Z'"
-    )
+    return f"replace(to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US'), '.000000', '') || 'Z'"
 
 
 def json_object(**members: str) -> str:

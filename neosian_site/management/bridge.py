@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import click
@@ -56,7 +57,7 @@ def show(value: dict[str, Any], text: str, *, as_json: bool) -> None:
     click.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
 
 
-def table(headings: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+def table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
     """Aligned columns, for a person."""
     widths = [max(len(row[column]) for row in (headings, *rows)) for column in range(len(headings))]
     return "\n".join(

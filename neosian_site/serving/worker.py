@@ -175,9 +175,7 @@ class PollWorker(ThreadWorker):
 
         gunicorn's own, less its access log and request hooks, which this product does not use.
         """
-        resp, environ = wsgi.create(
-            req, conn.sock, conn.client, conn.server, self.cfg, response_class=JoinedResponse
-        )
+        resp, environ = wsgi.create(req, conn.sock, conn.client, conn.server, self.cfg, response_class=JoinedResponse)
         environ["wsgi.multithread"] = True
         self.nr += 1
         if self.nr >= self.max_requests and self.alive:

@@ -23,7 +23,6 @@ DEFAULT_HITS = 50
 MAX_PLANNED_TERMS = 8
 
 
-
 def search(
     caller: Caller,
     *,

@@ -51,9 +51,9 @@ def answer(error: Exception) -> HttpResponse:
     if isinstance(error, DomainError):
         return _envelope(error)
     if isinstance(error, Unauthenticated):
-        refused = Answer(b"unauthorized", None, 401)
-        refused["WWW-Authenticate"] = "Bearer"
-        return refused
+        stranger = Answer(b"unauthorized", None, 401)
+        stranger["WWW-Authenticate"] = "Bearer"
+        return stranger
     if isinstance(error, NoSuchRoute):
         return plain_answer("Not Found", 404)
     if isinstance(error, MethodRefused):

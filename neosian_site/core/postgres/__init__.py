@@ -1,1 +1,1 @@
-"""Django's PostgreSQL engine with connections that heal (see ``base``)."""
+"""Django's PostgreSQL engine with connections that heal (``DATABASES`` names this package; see ``base``)."""

@@ -46,9 +46,8 @@ def list_(project: str | None, as_json: bool) -> None:
     """Every client, revoked ones too; never a token."""
     found = clients.listed(project=None if project is None else projects.named(project))
     rows = [
-        (c.project.slug, c.actor, f"{c.hint}…", _reach(c), "revoked" if c.revoked_at else "live", _time(c.last_used_at) or "never")
-        for c in found
-    ]  # fmt: skip
+        (c.project.slug, c.actor, f"{c.hint}…", _reach(c), _state(c), _time(c.last_used_at) or "never") for c in found
+    ]
     show(
         {"clients": [_shape(c) for c in found]},
         table(("PROJECT", "ACTOR", "TOKEN", "REACH", "STATE", "LAST USED"), rows),
@@ -64,6 +63,10 @@ def revoke(project: str, actor: str, as_json: bool) -> None:
     """End a client. Every server process refuses its token within 5 seconds."""
     ended = clients.revoke(project=projects.named(project), actor=actor)
     show({"client": _shape(ended)}, f"client {actor} of project {project} revoked", as_json=as_json)
+
+
+def _state(row: ApiToken) -> str:
+    return "live" if row.revoked_at is None else "revoked"
 
 
 def _reach(row: ApiToken) -> str:

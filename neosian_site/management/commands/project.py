@@ -33,9 +33,7 @@ def list_(as_json: bool) -> None:
     """Every project."""
     found = projects.listed()
     rows = [(p.slug, "suspended" if p.suspended_at else "active", clock.render(p.created_at), p.label) for p in found]
-    show(
-        {"projects": [_shape(p) for p in found]}, table(("NAME", "STATE", "CREATED", "LABEL"), rows), as_json=as_json
-    )
+    show({"projects": [_shape(p) for p in found]}, table(("NAME", "STATE", "CREATED", "LABEL"), rows), as_json=as_json)
 
 
 def _shape(row: Project) -> dict[str, Any]:

@@ -127,9 +127,7 @@ def _announcement(url: str) -> Announcement:
     body = json.dumps({"scope": "user:me", "path": "notes/hello", "content": "hello"}, separators=(",", ":"))
     where = json.dumps({"scope": "user:me", "path": "notes/hello"}, separators=(",", ":"))
     call = f'curl -sS -H "Authorization: Bearer {issued.token}" {url}/v1/memory'
-    return Announcement(
-        url, issued.client.actor, issued.token, f"{call}/write -d '{body}' && {call}/read -d '{where}'"
-    )
+    return Announcement(url, issued.client.actor, issued.token, f"{call}/write -d '{body}' && {call}/read -d '{where}'")
 
 
 def _text(made: Announcement) -> str:

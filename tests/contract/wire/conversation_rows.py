@@ -1,9 +1,12 @@
-"""Rows of conversation archives, valid by default, for tests that need many of them quickly."""
+"""Rows of conversation archives, valid by default, for tests that need many of them quickly; and all rows there are."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.apps import apps
+
+STORE_APPS = ("memory", "conversations")
 WHEN = "2026-01-02T03:04:05Z"
 
 
@@ -50,3 +53,13 @@ def restore(wire: Any, conversation_id: str = "c", **lists: list[Any]) -> None:
     """A conversation of these rows, in one request."""
     body = {"conversation_id": conversation_id, "turns": [], "projections": [], **lists}
     assert wire.ok("store/restore_conversation", body) == {}
+
+
+def store_rows(project: int | None = None) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every store table, of one project or of all; a new table is part of it by itself."""
+    found = {}
+    for model in apps.get_models():
+        if model._meta.app_label in STORE_APPS:
+            rows = model.objects.all() if project is None else model.objects.filter(project=project)
+            found[model._meta.label] = sorted(rows.values_list(), key=repr)
+    return found

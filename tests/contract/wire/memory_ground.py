@@ -81,14 +81,14 @@ def document_row(path: str = "x", **other: Any) -> dict[str, Any]:
     } | other
 
 
-def version_row(path: str = "x", version: int = 1, **other: Any) -> dict[str, Any]:
+def version_row(path: str = "x", version: Any = 1, **other: Any) -> dict[str, Any]:
     return {
         "path": path,
         "version": version,
         "action": "created" if version == 1 else "modified",
         "content": f"body {version}",
         "actor": "client:z",
-        "created_at": moment(version % 3600),
+        "created_at": moment(2),
         "redacted": False,
     } | other
 

@@ -122,12 +122,18 @@ ACCEPTED = {
     ),
     "empty extra is left out": ('{"role":"user","extra":{}}', CONTENT % "null"),
     "null extra is left out": ('{"role":"user","extra":null}', CONTENT % "null"),
-    "extra keeps its order": ('{"extra":{"b":{"d":1,"c":2},"a":[]},"role":"user"}', EXTRA % '{"b":{"d":1,"c":2},"a":[]}'),
+    "extra keeps its order": (
+        '{"extra":{"b":{"d":1,"c":2},"a":[]},"role":"user"}',
+        EXTRA % '{"b":{"d":1,"c":2},"a":[]}',
+    ),
     "extra keeps big integers": (
         '{"role":"user","extra":{"n":-340282366920938463463374607431768211456}}',
         EXTRA % '{"n":-340282366920938463463374607431768211456}',
     ),
-    "fractions are doubles": ('{"role":"user","extra":{"n":[2.50,1e22,-0.0,1E2]}}', EXTRA % '{"n":[2.5,1e+22,-0.0,100.0]}'),
+    "fractions are doubles": (
+        '{"role":"user","extra":{"n":[2.50,1e22,-0.0,1E2]}}',
+        EXTRA % '{"n":[2.5,1e+22,-0.0,100.0]}',
+    ),
     "a repeated key keeps its last value": ('{"role":"user","extra":{"a":1,"b":2,"a":3}}', EXTRA % '{"a":3,"b":2}'),
     "falsy values in extra are values": (
         '{"role":"user","extra":{"a":null,"b":false,"c":0,"d":"","e":[],"f":{}}}',
@@ -295,9 +301,7 @@ def test_text_that_cannot_come_back_is_refused_wherever_it_stands(wire, place, h
 @pytest.mark.parametrize("key", ["arguments", "extra"])
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "NaN", "Infinity", "-Infinity"])
 def test_a_number_no_json_can_spell_is_refused(wire, key, number):
-    answer = post_raw(
-        wire, f'{{"role":"user","tool_calls":[{{"id":"i","name":"n","{key}":{{"a":[{number}]}}}}]}}'
-    )
+    answer = post_raw(wire, f'{{"role":"user","tool_calls":[{{"id":"i","name":"n","{key}":{{"a":[{number}]}}}}]}}')
     assert (answer.status, answer.code) == (400, "value_error")
     assert_nothing_stored(wire)
 

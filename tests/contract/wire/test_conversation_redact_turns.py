@@ -149,9 +149,7 @@ def test_a_conversation_without_turns_matches_nothing_and_is_not_made(wire, sele
 
 
 def test_other_conversations_are_not_touched(six):
-    restore(
-        six, "cc", turns=[turn(1, conversation_id="cc")], projections=[projection(1, "kept")]
-    )
+    restore(six, "cc", turns=[turn(1, conversation_id="cc")], projections=[projection(1, "kept")])
     six.ok(ROUTE, conversation_id="c")
     assert six.ok("conversation/read_turns", conversation_id="cc")["turns"] == [turn(1, conversation_id="cc")]
     assert six.ok("conversation/read_projections", conversation_id="cc")["entries"] == [projection(1, "kept")]

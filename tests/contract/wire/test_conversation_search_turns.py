@@ -180,7 +180,21 @@ def test_nothing_in_a_query_is_a_wildcard(wire, within, query, expected):
 @both
 @pytest.mark.parametrize(
     "query",
-    ["foo & | ! (", "a:* <-> b", '"unclosed', "`code`", "it's -- ; drop", "\\", "-", "***", "'", '"', "\\%", "%\\", "\\_"],
+    [
+        "foo & | ! (",
+        "a:* <-> b",
+        '"unclosed',
+        "`code`",
+        "it's -- ; drop",
+        "\\",
+        "-",
+        "***",
+        "'",
+        '"',
+        "\\%",
+        "%\\",
+        "\\_",
+    ],
 )
 def test_operators_of_a_search_engine_are_text(wire, within, query):
     assert found(wire, query, within) == MISS

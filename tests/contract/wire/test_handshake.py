@@ -6,7 +6,15 @@ from django.test.utils import CaptureQueriesContext
 
 from neosian_site import __version__
 
-BASE = ["wire_version", "neosian_version", "backend", "supports_optimistic_concurrency", "pageable", "erasable", "client"]
+BASE = [
+    "wire_version",
+    "neosian_version",
+    "backend",
+    "supports_optimistic_concurrency",
+    "pageable",
+    "erasable",
+    "client",
+]
 # Separately versioned, and only behind the base keys.
 OPTIONAL = {"memory_search", "knowledge_policy", "change_feed", "authorization"}
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.contract.wire.memory_ground import BODIES, archive, document_row, filled, redaction_row, unchanged, version_row
+from tests.contract.wire.memory_ground import (
+    BODIES,
+    archive,
+    document_row,
+    filled,
+    redaction_row,
+    unchanged,
+    version_row,
+)
 
 ACTORS = [
     None,
@@ -69,7 +77,9 @@ def test_a_constrained_token_writes_under_its_own_name_without_its_allowance(wir
     assert document["actor"] == "client:alice/client:bob"
 
 
-@pytest.mark.parametrize("route", ["memory/read", "memory/list_documents", "memory/versions", "memory/history", "memory/redactions"])
+@pytest.mark.parametrize(
+    "route", ["memory/read", "memory/list_documents", "memory/versions", "memory/history", "memory/redactions"]
+)
 @pytest.mark.parametrize("ignored", ["me", "\x00", 5, [], {}])
 def test_a_read_ignores_an_actor_of_any_kind(wire, route, ignored):
     filled(wire)

@@ -51,7 +51,9 @@ def ten(wire):
 def test_every_row_of_every_path_is_there_deleted_and_redacted_ones_too(wire):
     filled(wire)
     answer = wire.ok("memory/history", scope="user:a")
-    assert [(row["path"], row["version"], row["action"], row["content"], row["redacted"]) for row in answer["versions"]] == [
+    assert [
+        (row["path"], row["version"], row["action"], row["content"], row["redacted"]) for row in answer["versions"]
+    ] == [
         ("blank", 1, "created", "", True),
         ("gone", 2, "deleted", "old", False),
         ("gone", 1, "created", "old", False),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.contract.wire.memory_ground import archive, document_row, filled, unchanged
 
 # In the order of their code points, whatever a locale thinks.
-PATHS = "-x .x A B Z/z _x a a-b a.b a/B a/b a/b/c a0 a_b aa axb b".split()
+PATHS = ["-x", ".x", "A", "B", "Z/z", "_x", "a", "a-b", "a.b", "a/B", "a/b", "a/b/c", "a0", "a_b", "aa", "axb", "b"]
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_paths_are_ordered_by_code_point(wire, paths):
     [
         None, "", "a", "a/", "a/b", "a/b/", "a_", "A", "b", "-", ".", "a.", "a*", "%", "a%", "_", "_x", "__", "*", "\\",
         "a\\_", "a'", 'a"', " ", " a", "a ", "\t", "/", "Z/z", "zz", "~", "é", "aé", "é" * 300, "a\u0301", "\U0001f600",
-        "\x00", "a\x00", "\x7f", "a\x7f", "\x7e", "\ud800", "a\udfff", "\uffff", "x" * 2000, "a/b/c/d", "../", "user:a",
+        "\x00", "a\x00", "\x7f", "a\x7f", "\ud800", "a\udfff", "\uffff", "x" * 2000, "a/b/c/d", "../", "user:a",
     ],
     ids=ascii,
 )  # fmt: skip
@@ -70,9 +70,7 @@ def test_a_prefix_is_literal_text(wire, paths, prefix):
         assert listed(wire, prefix=prefix) == [path for path in PATHS if path.startswith(prefix or "")]
 
 
-@settings(
-    max_examples=80, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=80, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     prefix=st.one_of(
         st.text(st.sampled_from("ab_-./ABxZ0%~\x7f\x00é\ud800"), max_size=4),

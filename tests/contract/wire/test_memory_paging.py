@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -42,7 +43,10 @@ def fill(wire: Any, listing: str, count: int, instants: int = 3) -> list[Any]:
         expected = [number for number in range(count, 0, -1)]
         body = archive(versions=random.sample(rows, count))
     elif listing == "history":
-        rows = [version_row(f"p{number % 4}", number // 4 + 1, created_at=moment(number % instants)) for number in range(count)]
+        rows = [
+            version_row(f"p{number % 4}", number // 4 + 1, created_at=moment(number % instants))
+            for number in range(count)
+        ]
         # Ascending sorts are stable: the least important key first.
         order = sorted(rows, key=lambda row: -row["version"])
         order.sort(key=lambda row: row["path"])
@@ -60,16 +64,16 @@ def fill(wire: Any, listing: str, count: int, instants: int = 3) -> list[Any]:
     return expected
 
 
+IDENTITY: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "list": lambda row: row["path"],
+    "versions": lambda row: row["version"],
+    "history": lambda row: (row["path"], row["version"]),
+    "trail": lambda row: row["count"],
+}
+
+
 def identities(listing: str, rows: list[dict[str, Any]]) -> list[Any]:
-    return [
-        {
-            "list": lambda: row["path"],
-            "versions": lambda: row["version"],
-            "history": lambda: (row["path"], row["version"]),
-            "trail": lambda: row["count"],
-        }[listing]()
-        for row in rows
-    ]
+    return [IDENTITY[listing](row) for row in rows]
 
 
 def page(wire: Any, listing: str, **more: Any) -> tuple[list[Any], str | None]:
@@ -287,15 +291,18 @@ def test_a_forged_cursor_shows_nothing_of_another_scope(wire):
 
 
 anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(), max_size=8) | st.sampled_from([AT, "x"]),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(), max_size=8)
+    | st.sampled_from([AT, "x"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=6,
 )
 
 
-@settings(
-    max_examples=70, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=70, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     listing=st.sampled_from(list(LISTINGS)),
     payload=st.lists(anything, max_size=4),
@@ -307,9 +314,7 @@ def test_no_cursor_is_ever_a_failure(wire, listing, payload, tagged):
     assert (answer.status, answer.json.get("error", {}).get("code")) in [(200, None), (400, "value_error")]
 
 
-@settings(
-    max_examples=60, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, deadline=None, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(listing=st.sampled_from(list(LISTINGS)), cursor=st.text(st.characters(), max_size=40))
 def test_no_text_as_a_cursor_is_ever_a_failure(wire, listing, cursor):
     answer = wire.post(LISTINGS[listing][0], BODY[listing] | {"cursor": cursor})

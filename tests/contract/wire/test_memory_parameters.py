@@ -169,7 +169,10 @@ def test_a_bad_since_is_refused_before_a_bad_scope(wire, route):
 
 
 def test_a_bad_path_is_refused_before_the_guard(wire):
-    assert wire.post("memory/write", scope="user:a", path="..", content="", expected_version=9).code == "memory_path_invalid"
+    assert (
+        wire.post("memory/write", scope="user:a", path="..", content="", expected_version=9).code
+        == "memory_path_invalid"
+    )
 
 
 @pytest.mark.parametrize("route", BODIES)

@@ -32,7 +32,9 @@ def test_the_answer_is_compact_json_with_its_keys_in_the_contracts_order(wire):
         "redacted",
         "extra",
     ]
-    assert answer.body.startswith('{"document":{"scope":"user:a","path":"x","content":"é “x”\u2028","version":1,'.encode())
+    assert answer.body.startswith(
+        '{"document":{"scope":"user:a","path":"x","content":"é “x”\u2028","version":1,'.encode()
+    )
     assert answer.body.endswith(b'"actor":"client:default","redacted":false,"extra":{}}}')
 
 

@@ -76,7 +76,9 @@ def test_repeating_an_act_counts_the_same_changes_no_document_and_adds_a_trail_r
     assert len(after["memory_redaction"]) == len(before["memory_redaction"]) + 1
 
 
-@pytest.mark.parametrize("body", [{"scope": "user:a", "path": "never"}, {"scope": "user:new"}, {"scope": "user:new", "path": "x"}])
+@pytest.mark.parametrize(
+    "body", [{"scope": "user:a", "path": "never"}, {"scope": "user:new"}, {"scope": "user:new", "path": "x"}]
+)
 def test_an_act_that_matches_nothing_is_zero_and_leaves_no_trace(wire, body):
     filled(wire)
     with unchanged():

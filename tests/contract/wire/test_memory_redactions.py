@@ -39,7 +39,9 @@ def test_acts_of_one_instant_come_in_the_reverse_of_their_order(wire):
 
 def test_a_restored_trail_is_ordered_by_time_and_then_by_its_own_order(wire):
     acts = [("first", 5), ("second", 9), ("third", 5), ("fourth", 1), ("fifth", 9)]
-    wire.ok("store/restore_scope", archive(redactions=[redaction_row(path, created_at=moment(at)) for path, at in acts]))
+    wire.ok(
+        "store/restore_scope", archive(redactions=[redaction_row(path, created_at=moment(at)) for path, at in acts])
+    )
     found = wire.ok("memory/redactions", scope="user:r")["redactions"]
     assert [act["path"] for act in found] == ["fifth", "second", "third", "first", "fourth"]
 

@@ -43,7 +43,9 @@ def test_a_redacted_row_is_a_skeleton(wire):
     assert row["actor"] == "client:default"
 
 
-@pytest.mark.parametrize(("scope", "path"), [("user:a", "never"), ("user:new", "x"), ("user:a", "X"), ("user:a", "x/y")])
+@pytest.mark.parametrize(
+    ("scope", "path"), [("user:a", "never"), ("user:new", "x"), ("user:a", "X"), ("user:a", "x/y")]
+)
 def test_an_unknown_path_has_no_rows_and_stays_unknown(wire, scope, path):
     filled(wire)
     with unchanged():
@@ -53,7 +55,10 @@ def test_an_unknown_path_has_no_rows_and_stays_unknown(wire, scope, path):
 def test_restored_rows_are_ordered_by_number_however_they_came(wire):
     numbers = [1, 2, 3, 10, 11, 100]
     # Times run against the numbers: the number decides.
-    rows = [version_row("x", number, created_at=f"2026-01-{20 - place:02}T00:00:00Z") for place, number in enumerate(numbers)]
+    rows = [
+        version_row("x", number, created_at=f"2026-01-{20 - place:02}T00:00:00Z")
+        for place, number in enumerate(numbers)
+    ]
     random.shuffle(rows)
     wire.ok("store/restore_scope", archive(versions=rows))
     found = wire.ok("memory/versions", scope="user:r", path="x")["versions"]

@@ -146,7 +146,10 @@ def test_the_live_version_as_guard_is_accepted(wire):
 
 
 def test_a_null_guard_is_no_guard(wire):
-    assert wire.ok("memory/write", scope="user:a", path="x", content="c", expected_version=None)["document"]["version"] == 1
+    assert (
+        wire.ok("memory/write", scope="user:a", path="x", content="c", expected_version=None)["document"]["version"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,9 @@ def refused_whole(wire, body, code="value_error"):
 
 def test_everything_comes_back_verbatim(wire):
     documents = [
-        document_row("a", content="é\r\n", version=3, actor=None, extra={"z": {"b": 1, "a": [1, 2.5, None, "é"]}, "a": ""}),
+        document_row(
+            "a", content="é\r\n", version=3, actor=None, extra={"z": {"b": 1, "a": [1, 2.5, None, "é"]}, "a": ""}
+        ),
         document_row("b/c", content="", version=2, redacted=True, actor="client:y"),
     ]
     versions = [
@@ -53,7 +55,10 @@ def test_everything_comes_back_verbatim(wire):
         version_row("b/c", 2, created_at=moment(4), content="", redacted=True),
         version_row("gone", 4, created_at=moment(5), action="deleted", content="last words"),
     ]
-    redactions = [redaction_row("b/c", created_at=moment(6)), redaction_row(None, created_at=moment(7), count=2, actor=None)]
+    redactions = [
+        redaction_row("b/c", created_at=moment(6)),
+        redaction_row(None, created_at=moment(7), count=2, actor=None),
+    ]
     assert wire.ok("store/restore_scope", archive(documents, versions, redactions)) == {}
     for row in documents:
         assert wire.ok("memory/read", scope="user:r", path=row["path"])["document"] == row
@@ -366,14 +371,35 @@ def test_a_row_with_a_value_of_another_type_or_range_is_refused(wire, kind, key)
 
 @pytest.mark.parametrize("kind", ROWS)
 def test_a_row_with_a_path_outside_the_grammar_is_refused(wire, kind):
-    for path in ("", " ", "..", "a/../b", "/a", "a/", "a//b", "a b", "é", "a\x00", "a\ud800", "x" * 129, "x" * 513, "a\n"):
+    for path in (
+        "",
+        " ",
+        "..",
+        "a/../b",
+        "/a",
+        "a/",
+        "a//b",
+        "a b",
+        "é",
+        "a\x00",
+        "a\ud800",
+        "x" * 129,
+        "x" * 513,
+        "a\n",
+    ):
         refused = refused_whole(wire, with_bad(kind, ROWS[kind](path)), "memory_path_invalid")
         assert refused.details["path"] == path.encode("utf-8", "backslashreplace").decode()
 
 
 @pytest.mark.parametrize(
     ("kind", "key"),
-    [("documents", "content"), ("documents", "actor"), ("versions", "content"), ("versions", "actor"), ("redactions", "actor")],
+    [
+        ("documents", "content"),
+        ("documents", "actor"),
+        ("versions", "content"),
+        ("versions", "actor"),
+        ("redactions", "actor"),
+    ],
 )
 def test_a_row_with_text_no_store_can_give_back_is_refused(wire, kind, key):
     for text in ("\x00", "a\x00b", "\ud83d", "\udc00\ud83d"):
@@ -397,7 +423,9 @@ def test_an_extra_with_a_number_beyond_json_is_refused(wire, number):
     assert (refused.status, refused.code) == (400, "value_error")
 
 
-@pytest.mark.parametrize("scope", ["", "user:other", "user:r/p:x", "user:R", "user:r ", "user:\ud800", "user:r\x00"], ids=ascii)
+@pytest.mark.parametrize(
+    "scope", ["", "user:other", "user:r/p:x", "user:R", "user:r ", "user:\ud800", "user:r\x00"], ids=ascii
+)
 def test_a_document_of_another_scope_is_refused(wire, scope):
     refused_whole(wire, with_bad("documents", document_row(scope=scope)))
 

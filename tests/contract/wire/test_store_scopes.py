@@ -3,8 +3,17 @@ from __future__ import annotations
 import random
 
 import pytest
+from django.db import connection
 
-from tests.contract.wire.memory_ground import BODIES, archive, document_row, filled, redaction_row, unchanged, version_row
+from tests.contract.wire.memory_ground import (
+    BODIES,
+    archive,
+    document_row,
+    filled,
+    redaction_row,
+    unchanged,
+    version_row,
+)
 
 
 def test_an_empty_store_has_no_scopes(wire):
@@ -65,15 +74,14 @@ def test_the_body_must_be_an_object_all_the_same(wire, body):
 
 
 def test_more_than_a_page_of_scopes_come_at_once(wire):
-    from django.db import connection
-
+    wire.ok("memory/write", scope="user:s0000", path="x", content="c")
     with connection.cursor() as cursor:
         cursor.execute(
-            "INSERT INTO memory_scope (project_id, name, head, created_at)"
-            " SELECT p.id, 'user:s' || lpad(n::text, 4, '0'), 1, now() FROM authz_project p, generate_series(1, 1205) n"
-            " WHERE p.slug = 'default'"
+            "INSERT INTO memory_scope SELECT (jsonb_populate_record("
+            "s, jsonb_build_object('name', 'user:s' || lpad(n::text, 4, '0')))).*"
+            " FROM memory_scope s, generate_series(1, 1204) n"
         )
-    assert wire.ok("store/scopes") == {"scopes": [f"user:s{number:04}" for number in range(1, 1206)]}
+    assert wire.ok("store/scopes") == {"scopes": [f"user:s{number:04}" for number in range(1205)]}
 
 
 @pytest.mark.parametrize("token", ["tok-alice", "tok-reader", "tok-conv"])
