@@ -58,8 +58,11 @@ def _entry(text: str, place: int) -> TableEntry:
         raise _refused(place, "a prefix after '@' or '+' is empty")
     try:
         check_actor(actor)
-    except InvalidValue as error:
-        raise _refused(place, str(error)) from error
+    except InvalidValue:
+        # Not quoted: a bare token that holds "=" is read as an entry, and this would be most of it.
+        raise _refused(
+            place, "what stands before '=' is no actor: write kind:id segments joined by '/', for example client:alice"
+        ) from None
     return TableEntry(actor, token, _allowance(scope_prefix if at else None, id_prefix if plus else None))
 
 

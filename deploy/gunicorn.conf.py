@@ -12,7 +12,7 @@ from typing import Any
 
 bind = f"{os.environ.get('NEOSIAN_BIND', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
 wsgi_app = "neosian_site.wsgi"
-worker_class = "neosian_site.serving.worker.PollWorker"
+worker_class = os.environ.get("NEOSIAN_WORKER_CLASS", "neosian_site.serving.worker.PollWorker")
 # Processes use cores; threads cover the time a request waits for the database or a slow client. Each thread keeps one
 # database connection: processes x threads is what the database must admit.
 workers = int(os.environ.get("NEOSIAN_WORKERS", str(os.cpu_count() or 1)))

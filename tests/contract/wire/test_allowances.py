@@ -262,7 +262,7 @@ class TestAcceptance:
 
     @pytest.fixture
     def ask(self, wire, settings):
-        settings.NEOSIAN_SERVE_TOKEN = "client:s@user:b=ts,client:c+b-=tc,client:sc@user:b+b-=tsc,client:all=ta"  # noqa: S105
+        settings.NEOSIAN_SERVE_TOKEN = "client:s@user:b=ts,client:c+b-=tc,client:sc@user:b+b-=tsc,client:all=ta"
         tokens.forget_cached()
 
         def ask(token: str | None, route: str, body: Any = None, **more: Any) -> Answer:
@@ -336,6 +336,6 @@ class TestAcceptance:
         assert (answer.status, answer.code) == (413, "value_error")
 
     def test_az_14_a_bare_token(self, wire, settings):
-        settings.NEOSIAN_SERVE_TOKEN = "plain"  # noqa: S105
+        settings.NEOSIAN_SERVE_TOKEN = "plain"
         tokens.forget_cached()
         assert wire.as_("plain").raw("GET", "/v1/capabilities").json["client"] == "client:default"

@@ -17,6 +17,8 @@ CONTENT = '{"role":"user","content":%s,"reasoning":null,"tool_calls":[],"tool_ca
 CALLS = '{"role":"assistant","content":null,"reasoning":null,"tool_calls":[%s],"tool_call_id":null}'
 EXTRA = '{"role":"user","content":null,"reasoning":null,"tool_calls":[],"tool_call_id":null,"extra":%s}'
 
+ORDERED = '{"z":1,"a":{"y":-0.0,"b":[1.5,12345678901234567890123456789]},"":null}'
+
 
 def post_raw(wire: Any, message_text: str, conversation_id: str = "c") -> Any:
     body = '{"conversation_id":"%s","messages":[%s]}' % (conversation_id, message_text)  # noqa: UP031 - braces
@@ -107,10 +109,8 @@ ACCEPTED = {
         CALLS % '{"id":"i","name":"a","arguments":{}},{"id":"i","name":"b","arguments":{}}',
     ),
     "arguments keep their order and their numbers": (
-        '{"role":"assistant","tool_calls":[{"id":"i","name":"n","arguments":'
-        '{"z":1,"a":{"y":-0.0,"b":[1.5,12345678901234567890123456789]},"":null}}]}',
-        CALLS % '{"id":"i","name":"n","arguments":'
-        '{"z":1,"a":{"y":-0.0,"b":[1.5,12345678901234567890123456789]},"":null}}',
+        '{"role":"user","tool_calls":[{"id":"i","name":"n","arguments":%s}]}' % ORDERED,  # noqa: UP031 - braces
+        (CALLS % f'{{"id":"i","name":"n","arguments":{ORDERED}}}').replace("assistant", "user"),
     ),
     "a call's extra follows its arguments": (
         '{"role":"assistant","tool_calls":[{"extra":{"b":1,"a":0},"id":"i","name":"n"}]}',

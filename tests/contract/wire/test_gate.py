@@ -73,7 +73,7 @@ def test_a_token_is_looked_for_nowhere_else(wire):
     assert_stranger(nobody.raw("GET", "/v1/capabilities?token=tok-default"))
     for name in ("X-Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"):
         assert_stranger(nobody.raw("GET", "/v1/capabilities", headers={name: "Bearer tok-default"}))
-    assert_stranger(nobody.post("memory/read", scope="user:a", path="x", token="tok-default"))  # noqa: S106
+    assert_stranger(nobody.post("memory/read", scope="user:a", path="x", token="tok-default"))
 
 
 PATHS = [
