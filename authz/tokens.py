@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 
 from django.conf import settings
+from django.db import OperationalError
 from django.db.models import Q
 
 from authz import token_table
@@ -61,7 +62,14 @@ def caller_for(token: bytes) -> Caller | None:
         if cached.expires_at is None or cached.expires_at > clock.now():
             return cached.caller
         return None
-    return _from_table(presented) or _from_database(presented)
+    try:
+        return _from_table(presented) or _from_database(presented)
+    except OperationalError:
+        # While the database is away nothing can be read or revoked; who was known a moment ago still is, so that the
+        # handshake answers and the operation itself can say what is wrong.
+        if cached is None:
+            raise
+        return cached.caller
 
 
 def _from_table(presented: bytes) -> Caller | None:

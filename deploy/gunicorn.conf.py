@@ -10,6 +10,9 @@ import os
 import sys
 from typing import Any
 
+# Before the application reads its settings: a request that waits for another one's lock is refused in the end.
+os.environ.setdefault("NEOSIAN_DB_LOCK_WAIT", os.environ.get("NEOSIAN_DB_WAIT", "5"))
+
 bind = f"{os.environ.get('NEOSIAN_BIND', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
 wsgi_app = "neosian_site.wsgi"
 worker_class = os.environ.get("NEOSIAN_WORKER_CLASS", "neosian_site.serving.worker.PollWorker")

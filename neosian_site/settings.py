@@ -61,8 +61,11 @@ USE_I18N = False
 # --- The database ----------------------------------------------------------------------------------------------------
 
 DATABASE_URL = secret("DATABASE_URL") or embedded.database_url(NEOSIAN_DATA_DIR)
-# How long connecting, or waiting for a lock or a statement, may take before a request is refused, in seconds.
+# How long connecting may take before a request is refused with 503, in seconds.
 NEOSIAN_DB_WAIT = env.float("NEOSIAN_DB_WAIT", default=5.0)
+# The same for waiting behind another request's lock; 0 waits for ever, as commands do. The server sets it
+# (deploy/gunicorn.conf.py).
+NEOSIAN_DB_LOCK_WAIT = env.float("NEOSIAN_DB_LOCK_WAIT", default=0.0)
 # Executions after which a statement is prepared on its connection; -1 never (for poolers that cannot follow it).
 NEOSIAN_DB_PREPARE_AFTER = env.int("NEOSIAN_DB_PREPARE_AFTER", default=2)
 
@@ -77,6 +80,8 @@ def database() -> dict[str, Any]:
     options["server_side_binding"] = True
     options["prepare_threshold"] = None if NEOSIAN_DB_PREPARE_AFTER < 0 else NEOSIAN_DB_PREPARE_AFTER
     options.setdefault("connect_timeout", max(2, round(NEOSIAN_DB_WAIT)))
+    # A database host that vanishes in the middle of a statement is given up, too.
+    options.setdefault("tcp_user_timeout", round(NEOSIAN_DB_WAIT * 2000))
     options.setdefault("application_name", "neosian-site")
     # Each serving thread keeps its connection: as many as a pool sized to the threads would hold, without the pool.
     return {

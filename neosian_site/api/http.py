@@ -36,11 +36,9 @@ def plain_answer(text: str, status: int) -> HttpResponse:
 
 
 def declared_length(request: HttpRequest) -> int | None:
-    """The body's declared length; ``None`` for a chunked one."""
-    try:
-        return int(request.META.get("CONTENT_LENGTH") or "")
-    except ValueError:
-        return None
+    """The body's declared length; ``None`` for a chunked one, or none."""
+    declared = request.META.get("CONTENT_LENGTH", "")
+    return int(declared) if declared.isascii() and declared.isdigit() else None
 
 
 def refuse_declared_excess(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> None:

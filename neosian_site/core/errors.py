@@ -32,10 +32,6 @@ class NotPermitted(DomainError):
     """The caller's token does not reach what the request names."""
 
 
-class Unavailable(DomainError):
-    """The database cannot be reached, or has no free connection, within the bounded wait."""
-
-
 def quoted(text: str) -> str:
     """``text`` in quotes for a message: control characters escaped, printable text left alone.
 

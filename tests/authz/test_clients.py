@@ -60,7 +60,9 @@ def test_a_token_makes_the_client_it_was_issued_for(project, prefixes, allowance
     assert tokens.caller_for(hashlib.sha256(issued.token.encode()).digest()) is None
 
 
-@pytest.mark.parametrize("actor", ["", "app", "Client:a", "client:a b", "client:..", "client:a#0", " client:a", "client:a\n"])
+@pytest.mark.parametrize(
+    "actor", ["", "app", "Client:a", "client:a b", "client:..", "client:a#0", " client:a", "client:a\n"]
+)
 def test_an_actor_outside_its_grammar_is_refused(project, actor):
     with pytest.raises(InvalidValue, match="is no actor"):
         clients.create(project=project, actor=actor)
@@ -141,9 +143,7 @@ def test_listing_clients_costs_one_statement(project):
 
 def test_an_expired_token_makes_nobody(project):
     with time_machine.travel("2026-05-06T00:00:00Z", tick=False) as clock:
-        issued = clients.create(
-            project=project, actor="client:app", expires_at=datetime(2026, 5, 7, tzinfo=UTC)
-        )
+        issued = clients.create(project=project, actor="client:app", expires_at=datetime(2026, 5, 7, tzinfo=UTC))
         assert tokens.caller_for(issued.token.encode()) is not None
         clock.shift(timedelta(days=1))
         assert tokens.caller_for(issued.token.encode()) is None

@@ -10,7 +10,7 @@ from memory.errors import DocumentNotFound, MemoryConflict, MemoryFormatUnsuppor
 from neosian_site.api.http import Answer, json_answer, plain_answer
 from neosian_site.api.wire.auth import Unauthenticated
 from neosian_site.core import jsonio, logs
-from neosian_site.core.errors import DomainError, InvalidValue, NotPermitted, TooLarge, Unavailable, presentable
+from neosian_site.core.errors import DomainError, InvalidValue, NotPermitted, TooLarge, presentable
 
 # Looked up along the class's bases, so that a kind of conflict answers as its family.
 TABLE: dict[type[DomainError], tuple[str, int]] = {
@@ -46,7 +46,7 @@ _log = logs.logger(__name__)
 
 def answer(error: Exception) -> HttpResponse:
     """The answer a refusal gives; anything unforeseen is a bare 500, and logged without its values."""
-    if isinstance(error, Unavailable | OperationalError | InterfaceError):
+    if isinstance(error, OperationalError | InterfaceError):
         return _unavailable(error)
     if isinstance(error, DomainError):
         return _envelope(error)

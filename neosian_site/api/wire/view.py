@@ -30,10 +30,12 @@ class GatedView(APIView):
     """
 
     http_method_names = ["get", "head"]
+    # What the log calls it; "" for the route's own path.
+    operation = ""
     caller: Caller
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        context = logs.RequestContext(operation=request.path_info)
+        context = logs.RequestContext(operation=self.operation or request.path_info)
         token = logs.current.set(context)
         started = time.perf_counter()
         try:

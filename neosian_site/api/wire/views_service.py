@@ -35,6 +35,9 @@ class Capabilities(GatedView):
 class NoRoute(GatedView):
     """Every other path and method: 401 to strangers, 404 to the rest."""
 
+    # A mistaken path may hold anything, so it is not logged.
+    operation = "no route"
+
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         # Whatever the method: there is no route to refuse it.
         self.http_method_names = [(request.method or "").lower()]

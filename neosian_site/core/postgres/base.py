@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 
+from django.conf import settings
 from django.db.backends.postgresql import base
 
 
@@ -16,9 +17,14 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def init_connection_state(self) -> None:
         super().init_connection_state()
         # Our statements have one good plan each. Left to itself the server plans those with a LIMIT anew each time,
-        # which takes longer than running them. Where a pooler gives the setting to others too it does no harm.
+        # which takes longer than running them. A wait for a lock is bounded while serving. Where a pooler gives these
+        # settings to others too they do no harm.
         with self.connection.cursor() as cursor:
-            cursor.execute("SET plan_cache_mode = force_generic_plan")
+            cursor.execute(
+                "SELECT set_config('plan_cache_mode', 'force_generic_plan', false),"
+                " set_config('lock_timeout', %s, false)",
+                [f"{round(settings.NEOSIAN_DB_LOCK_WAIT * 1000)}ms"],
+            )
 
     def forget_if_dead(self) -> None:
         """Close the idle connection if its server has gone; the next statement opens a new one."""

@@ -436,7 +436,7 @@ BAD_IDS = {
     "{a}": "must match",
     "a\0": "must match",
     "ünï": "must match",
-    "１": "must match",
+    "\uff11": "must match",
     "\ud800": "must match",
     ".": "id '.' is reserved",
     "..": "id '..' is reserved",

@@ -61,7 +61,7 @@ def test_an_unknown_conversation_or_one_of_turns_only_reads_as_empty(wire):
 
 @pytest.mark.parametrize("limit", [None, 501, 999, 10**30])
 def test_a_page_ends_before_the_turn_that_would_not_fit_and_widens_for_one_that_never_will(wire, limit):
-    counts = {**{number: 1 for number in range(1, 300)}, 300: 700, **{number: 1 for number in range(301, 400)}}
+    counts = {**dict.fromkeys(range(1, 300), 1), 300: 700, **dict.fromkeys(range(301, 400), 1)}
     stored = many(counts)
     restore(wire, projections=stored)
     walked = pages(wire, limit=limit)

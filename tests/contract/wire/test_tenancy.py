@@ -69,7 +69,9 @@ class Case:
 # The first project holds two of everything, the other one three.
 CASES: dict[str, Case] = {
     "memory/read": Case(
-        {"scope": "user:a", "path": "x"}, lambda a: (a["document"]["content"], a["document"]["version"]), (f"{WORD} 1", 2)
+        {"scope": "user:a", "path": "x"},
+        lambda a: (a["document"]["content"], a["document"]["version"]),
+        (f"{WORD} 1", 2),
     ),
     "memory/write": Case(
         {"scope": "user:a", "path": "x", "content": "new"}, lambda a: a["document"]["version"], 3, changes=True
@@ -85,9 +87,7 @@ CASES: dict[str, Case] = {
     "memory/list_documents": Case({"scope": "user:a"}, numbers("entries", "path"), ["n0", "n1", "x"]),
     "memory/versions": Case({"scope": "user:a", "path": "x"}, contents("versions"), [f"{WORD} 0", f"{WORD} 1"]),
     "memory/redact": Case({"scope": "user:a"}, expected={"count": 3}, changes=True),
-    "memory/history": Case(
-        {"scope": "user:a"}, contents("versions"), ["", WORD, f"{WORD} 0", f"{WORD} 1"]
-    ),
+    "memory/history": Case({"scope": "user:a"}, contents("versions"), ["", WORD, f"{WORD} 0", f"{WORD} 1"]),
     "memory/redactions": Case({"scope": "user:a"}, numbers("redactions", "path"), ["n0"]),
     "conversation/append_turn": Case(
         {"conversation_id": "c", "messages": [message("new")]}, lambda a: a["turn"]["turn"], 3, changes=True
@@ -107,7 +107,8 @@ CASES: dict[str, Case] = {
     "conversation/read_projections": Case({"conversation_id": "c"}, numbers("entries", "text"), [WORD, WORD]),
     "conversation/redact_turns": Case({"conversation_id": "c"}, expected={"count": 2}, changes=True),
     "conversation/turn_redactions": Case(
-        {}, lambda a: [(row["conversation_id"], row["turns"]) for row in a["redactions"]],
+        {},
+        lambda a: [(row["conversation_id"], row["turns"]) for row in a["redactions"]],
         [("d", [2]), ("d", [1]), ("c", [2]), ("c", [1])],
     ),
     "store/scopes": Case(expected={"scopes": ["user:a", "user:a/p:b"]}),
@@ -286,7 +287,10 @@ def test_one_actor_in_two_projects_is_two_clients(issue, wire):
 def status(client: Any) -> int:
     answer = client.raw("GET", "/v1/capabilities")
     if answer.status == 401:
-        assert (answer.body, answer.headers) == (b"unauthorized", {"content-length": "12", "www-authenticate": "Bearer"})
+        assert (answer.body, answer.headers) == (
+            b"unauthorized",
+            {"content-length": "12", "www-authenticate": "Bearer"},
+        )
     return answer.status
 
 
