@@ -5,9 +5,11 @@ A secret ``NAME`` may also come from the file that ``NAME_FILE`` names. A value 
 
 from __future__ import annotations
 
+import os
 import secrets
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import environ
 
@@ -20,7 +22,8 @@ env = environ.Env()
 
 def secret(name: str) -> str | None:
     """The value of ``name``, or the content of the file ``name_FILE`` names; ``None`` when neither is set."""
-    value: str | None = env.str(name, default=None)
+    # As it stands: ``env.str`` takes an empty value for none, and one that begins with "$" for another's name.
+    value = os.environ.get(name)
     if value is not None:
         return value
     file: str | None = env.str(f"{name}_FILE", default=None)
@@ -74,8 +77,8 @@ def database() -> dict[str, Any]:
     """``DATABASE_URL`` as Django's setting."""
     config: dict[str, Any] = environ.Env.db_url_config(DATABASE_URL)
     options: dict[str, Any] = config.setdefault("OPTIONS", {})
-    # A socket folder travels as a query parameter; Django's own tools look for it under HOST.
-    config["HOST"] = options.pop("host", config.get("HOST", ""))
+    # A socket folder travels as a query parameter or, encoded, in the host's place; Django looks for it under HOST.
+    config["HOST"] = options.pop("host", None) or unquote(config.get("HOST", ""))
     # Parameters travel beside the statement, so that a prepared statement can be used again.
     options["server_side_binding"] = True
     options["prepare_threshold"] = None if NEOSIAN_DB_PREPARE_AFTER < 0 else NEOSIAN_DB_PREPARE_AFTER

@@ -184,6 +184,8 @@ class PollWorker(ThreadWorker):
         if not self.alive or not self.cfg.keepalive:
             resp.force_close()
         pieces = self.wsgi(environ, resp.start_response)
+        if not self.alive:  # Told to stop in between: nothing is sent yet, and no next request will be read.
+            resp.force_close()
         try:
             for piece in pieces:
                 resp.write(piece)

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit, urlunsplit
@@ -41,10 +41,14 @@ def url_of(name: str, base: str | None = None) -> str:
     return urlunsplit(urlsplit(base or os.environ["DATABASE_URL"])._replace(path=f"/{name}"))
 
 
+def new_name() -> str:
+    return f"neosian_live_{uuid4().hex}"
+
+
 @contextlib.contextmanager
-def database(template: str = "template0", base: str | None = None) -> Iterator[str]:
+def database(template: str = "template0", base: str | None = None, name: str | None = None) -> Iterator[str]:
     """The address of a new database, a copy of ``template``; dropped at the end."""
-    name = f"neosian_live_{uuid4().hex}"
+    name = name or new_name()
     made = sql.Identifier(name)
     with psycopg.connect(base or os.environ["DATABASE_URL"], autocommit=True) as connection:
         connection.execute(sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(made, sql.Identifier(template)))
@@ -164,7 +168,6 @@ class Server:
     log: Path
     workers: int
     threads: int
-    _seen: int = field(default=0)
 
     @property
     def url(self) -> str:

@@ -79,7 +79,8 @@ def test_f13_deleted_and_redacted_documents_stay_out_of_every_read(wire):
         "versions": [wire.ok("memory/versions", scope="user:a", path=path) for path in paths],
         **{route: wire.ok(f"memory/{route}", scope="user:a") for route in ("list_documents", "history", "redactions")},
     }
-    assert "marker-r" not in json.dumps(seen) and "marker-r" not in str(stored())
+    assert "marker-r" not in json.dumps(seen)
+    assert "marker-r" not in str(stored())
     # A deleted document's last words stay in its rows, as the contract keeps them, and nowhere else.
     assert "marker-d" not in json.dumps([seen["read"], seen["list_documents"], seen["redactions"]])
     assert "marker-d" not in str(stored()["memory_document"])
@@ -118,8 +119,8 @@ def test_f19_no_two_scopes_share_a_key(wire):
 def test_f20_nothing_in_a_body_sets_the_owner_or_what_the_store_assigns(wire):
     forged = {
         "actor": "client:other", "client": "client:other", "owner": "client:other", "project": 7, "project_id": 7,
-        "principal_id": "p", "authored_by": "p", "updated_at": "2001-01-01T00:00:00Z", "version": 50, "last_version": 50,
-        "live": False, "format": 2, "head": 9, "extra": {"a": 1}, "redacted": True, "id": 1,
+        "principal_id": "p", "authored_by": "p", "updated_at": "2001-01-01T00:00:00Z", "version": 50,
+        "last_version": 50, "live": False, "format": 2, "head": 9, "extra": {"a": 1}, "redacted": True, "id": 1,
     }  # fmt: skip
     document = wire.ok("memory/write", BODIES["memory/write"] | forged)["document"]
     assert document["actor"] == "client:default/client:other"
@@ -293,6 +294,6 @@ def test_f54_paths_that_differ_only_in_case_are_two_documents_and_unicode_forms_
         assert wire.ok("memory/read", scope="user:a", path=path)["document"]["content"] == path
         assert len(wire.ok("memory/versions", scope="user:a", path=path)["versions"]) == 1
     with unchanged():
-        for path in ("é", "e\u0301", "ﬁ", "Å", "A\u030a", "ａ"):
+        for path in ("é", "e\u0301", "ﬁ", "Å", "A\u030a", "\uff41"):
             assert wire.post("memory/write", scope="user:a", path=path, content="c").code == "memory_path_invalid"
     assert [entry["path"] for entry in wire.ok("memory/list_documents", scope="user:a")["entries"]] == sorted(paths)

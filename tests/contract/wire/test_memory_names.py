@@ -141,8 +141,8 @@ def test_a_good_scope_is_kept_as_it_is(wire, scope):
 @pytest.mark.parametrize(
     "path",
     [
-        "a", "A", "9", "-x", "_x", ".hidden", "...", "..a", "a..", "a/b", "a.md", "sessions/s1", "handoff", "messages/m",
-        "message-links/a/b", "skills/x/SKILL.md", "x" * 128, "/".join(["a"] * 16), LONGEST_PATH,
+        "a", "A", "9", "-x", "_x", ".hidden", "...", "..a", "a..", "a/b", "a.md", "sessions/s1", "handoff",
+        "messages/m", "message-links/a/b", "skills/x/SKILL.md", "x" * 128, "/".join(["a"] * 16), LONGEST_PATH,
     ],
     ids=lambda path: f"{path[:24]} ({len(path)})",
 )  # fmt: skip

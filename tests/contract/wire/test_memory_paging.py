@@ -40,7 +40,7 @@ def fill(wire: Any, listing: str, count: int, instants: int = 3) -> list[Any]:
         body = archive(random.sample(rows, count))
     elif listing == "versions":
         rows = [version_row("x", number + 1, created_at=moment(number % instants)) for number in range(count)]
-        expected = [number for number in range(count, 0, -1)]
+        expected = list(range(count, 0, -1))
         body = archive(versions=random.sample(rows, count))
     elif listing == "history":
         rows = [
@@ -201,7 +201,8 @@ FORGED = {
     "versions": [[], ["x"], [1, 2], *([number] for number in NUMBERS)],
     "history": [
         [], [AT], [AT, "x"], [AT, "x", 1, 2], ["x", AT, 1], [None, "x", 1], [5, "x", 1], [AT, None, 1], [AT, 1, 1],
-        [AT, "x\x00", 1], [AT, "\udfff", 1], *([AT, "x", number] for number in NUMBERS), *([at, "x", 1] for at in ABSURD),
+        [AT, "x\x00", 1], [AT, "\udfff", 1], *([AT, "x", number] for number in NUMBERS),
+        *([at, "x", 1] for at in ABSURD),
     ],
     "trail": [
         [], [AT], [AT, 1, 2], [1, AT], [None, 1], [5, 1], *([AT, number] for number in NUMBERS),
@@ -279,6 +280,16 @@ def test_a_cursor_that_is_none_is_refused(wire, listing):
 def test_a_forged_cursor_of_the_right_shape_is_just_a_position(wire, listing, position, from_row):
     expected = fill(wire, listing, 6)
     assert page(wire, listing, cursor=forge([listing, *position])) == (expected[from_row:], None)
+
+
+@pytest.mark.parametrize("listing", LISTINGS)
+def test_a_cursor_under_another_listings_name_is_refused_though_its_shape_fits(wire, listing):
+    fill(wire, listing, 3)
+    position = {"list": ["p0001"], "versions": [2], "history": [AT, "p0", 1], "trail": [AT, 1]}[listing]
+    assert wire.post(LISTINGS[listing][0], BODY[listing] | {"cursor": forge([listing, *position])}).status == 200
+    for tag in [*(set(LISTINGS) - {listing}), "", listing.upper(), None, 1, [listing]]:
+        refused = wire.post(LISTINGS[listing][0], BODY[listing] | {"cursor": forge([tag, *position])})
+        assert (refused.status, refused.code) == (400, "value_error"), tag
 
 
 def test_a_forged_cursor_shows_nothing_of_another_scope(wire):

@@ -64,8 +64,10 @@ def test_extra_moves_with_its_document_and_leaves_the_old_path(wire):
 
 def test_a_deleted_destination_is_free_and_its_numbers_go_on(wire):
     filled(wire)
-    document = wire.ok("memory/rename", scope="user:a", src="x", dst="gone")["document"]
+    document = wire.ok("memory/rename", scope="user:a", src="x", dst="gone", actor="mover")["document"]
     assert (document["version"], document["content"]) == (3, "two")
+    assert document["actor"] == "client:default/mover"
+    assert document["created_at"] == document["updated_at"]
     rows = wire.ok("memory/versions", scope="user:a", path="gone")["versions"]
     assert [(row["version"], row["action"], row["content"]) for row in rows] == [
         (3, "created", "two"),
