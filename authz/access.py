@@ -9,21 +9,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from authz.caller import Caller
-from neosian_site.core.errors import NotPermitted, presentable, quoted
+from neosian_site.core.errors import NotPermitted, quoted
 
 
 def scope(caller: Caller, name: str) -> None:
     """The caller may use this memory scope."""
     allowance = caller.allowance
     if allowance is not None and not allowance.covers_scope(name):
-        raise NotPermitted(f"this token's allowance does not reach scope {_named(name)}")
+        raise NotPermitted(f"this token's allowance does not reach scope {quoted(name)}")
 
 
 def conversation(caller: Caller, conversation_id: str) -> None:
     """The caller may use this conversation."""
     allowance = caller.allowance
     if allowance is not None and not allowance.covers_conversation(conversation_id):
-        raise NotPermitted(f"this token's allowance does not reach conversation {_named(conversation_id)}")
+        raise NotPermitted(f"this token's allowance does not reach conversation {quoted(conversation_id)}")
 
 
 def conversations(caller: Caller, ids: Iterable[str] | None) -> None:
@@ -45,8 +45,3 @@ def mounted_memory(caller: Caller) -> None:
     """The caller may use the mounts served at ``/mcp``."""
     if caller.allowance is not None:
         raise NotPermitted("this token's allowance does not reach /mcp — its mounts are not held to prefixes")
-
-
-def _named(name: str) -> str:
-    shown: str = presentable(name)
-    return quoted(shown)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from neosian_site.core.errors import DomainError, presentable, quoted
+from neosian_site.core.errors import DomainError, quoted
 
 
 class _ConversationError(DomainError):
     def __init__(self, conversation_id: str, reason: str, message: str) -> None:
-        shown: str = presentable(conversation_id)
-        super().__init__(message.format(id=quoted(shown), reason=reason))
+        super().__init__(message.format(id=quoted(conversation_id), reason=reason))
         self.conversation_id, self.reason = conversation_id, reason
 
     def details(self) -> dict[str, Any]:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from neosian_site.core.errors import DomainError, presentable, quoted
-
-
-def _named(text: str) -> str:
-    shown: str = presentable(text)
-    return quoted(shown)
+from neosian_site.core.errors import DomainError, quoted
 
 
 class ScopeInvalid(DomainError):
     """The scope is outside its grammar."""
 
     def __init__(self, scope: str, reason: str) -> None:
-        super().__init__(f"Invalid memory scope {_named(scope)}: {reason}")
+        super().__init__(f"Invalid memory scope {quoted(scope)}: {reason}")
         self.scope, self.reason = scope, reason
 
     def details(self) -> dict[str, Any]:
@@ -27,7 +22,7 @@ class PathInvalid(DomainError):
     """The document path is outside its grammar."""
 
     def __init__(self, path: str, reason: str) -> None:
-        super().__init__(f"Invalid memory document path {_named(path)}: {reason}")
+        super().__init__(f"Invalid memory document path {quoted(path)}: {reason}")
         self.path, self.reason = path, reason
 
     def details(self) -> dict[str, Any]:
@@ -38,7 +33,7 @@ class DocumentNotFound(DomainError):
     """A rename's source is not there."""
 
     def __init__(self, scope: str, path: str) -> None:
-        super().__init__(f"Memory document not found: {_named(path)} in scope {_named(scope)}")
+        super().__init__(f"Memory document not found: {quoted(path)} in scope {quoted(scope)}")
         self.scope, self.path = scope, path
 
     def details(self) -> dict[str, Any]:
@@ -58,7 +53,7 @@ class MemoryConflict(DomainError):
         expected_version: int | None = None,
         actual_version: int | None = None,
     ) -> None:
-        place = f"in scope {_named(scope)}" if path is None else f"on {_named(path)} in scope {_named(scope)}"
+        place = f"in scope {quoted(scope)}" if path is None else f"on {quoted(path)} in scope {quoted(scope)}"
         super().__init__(f"Memory conflict {place}: {self.reason}")
         self.scope, self.path = scope, path
         self.expected_version, self.actual_version = expected_version, actual_version
@@ -101,7 +96,7 @@ class MemoryFormatUnsupported(DomainError):
     """A stored row is of a newer format, or damaged, and cannot be read."""
 
     def __init__(self, scope: str, path: str | None, reason: str) -> None:
-        super().__init__(f"Unsupported memory format for {path!r} in scope {_named(scope)}: {reason}")
+        super().__init__(f"Unsupported memory format for {path!r} in scope {quoted(scope)}: {reason}")
         self.scope, self.path, self.reason = scope, path, reason
 
     def details(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class NotPermitted(DomainError):
 
 
 def quoted(text: str) -> str:
-    """``text`` in quotes for a message: control characters escaped, printable text left alone.
+    """``text`` in quotes for a message: control characters and half characters escaped, printable text left alone.
 
     Python's ``repr`` is what published clients show, so it is kept.
     """
