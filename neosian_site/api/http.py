@@ -52,13 +52,12 @@ def read_body(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> bytes:
     """The whole body. Django's own reading knows no chunked bodies and no ceiling of the contract's.
 
     :raises TooLarge: over the ceiling, declared or counted
-    :raises NotJson: the client went away before the declared end
+    :raises NotJson: the client went away before the end, or broke the framing
     """
     refuse_declared_excess(request, ceiling)
-    stream = request.META["wsgi.input"]
     length = declared_length(request)
     if length is not None:
-        body: bytes = stream.read(length)
+        body = _read(request, length)
         if len(body) < length:
             raise NotJson("the request body ended early")
         return body
@@ -66,12 +65,20 @@ def read_body(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> bytes:
         return b""
     pieces: list[bytes] = []
     counted = 0
-    while piece := stream.read(_CHUNK_BYTES):
+    while piece := _read(request, _CHUNK_BYTES):
         counted += len(piece)
         if counted > ceiling:
             raise TooLarge(f"request body exceeds {ceiling} bytes")
         pieces.append(piece)
     return b"".join(pieces)
+
+
+def _read(request: HttpRequest, size: int) -> bytes:
+    try:
+        piece: bytes = request.META["wsgi.input"].read(size)
+    except Exception as error:  # what a server's stream raises for a client that left or broke its framing is its own
+        raise NotJson("the request body cannot be read") from error
+    return piece
 
 
 class Health(View):

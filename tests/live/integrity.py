@@ -80,9 +80,7 @@ class Writer:
                 self.documents.append((path, answer.json["document"]["version"], text))
         else:
             message = {"role": "user", "content": text}
-            answer = self.client.post(
-                "conversation/append_turn", conversation_id=self.conversation, messages=[message]
-            )
+            answer = self.client.post("conversation/append_turn", conversation_id=self.conversation, messages=[message])
             if answer.status == 200:
                 self.turns.append((answer.json["turn"]["turn"], text))
         if answer.status != 200:

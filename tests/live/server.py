@@ -280,7 +280,8 @@ def running(
         finally:
             server.end()
         # Someone else took the port between the look and the start.
-        assert "in use" in server.text() and attempt < 2, server.text()[-4000:]
+        assert attempt < 2, server.text()[-4000:]
+        assert "in use" in server.text(), server.text()[-4000:]
 
 
 def _answers(server: Server) -> bool:

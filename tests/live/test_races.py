@@ -347,9 +347,7 @@ class Answered:
             return dict(self._highest)
 
 
-def test_redacting_a_scope_among_writes_blanks_all_that_came_before_and_nothing_later(
-    live: Server, scope: str
-) -> None:
+def test_redacting_a_scope_among_writes_blanks_all_that_came_before_and_nothing_later(live: Server, scope: str) -> None:
     answered = Answered()
     stop = threading.Event()
 

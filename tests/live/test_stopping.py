@@ -60,8 +60,7 @@ def waiting(server: Server) -> int:
 def sessions(database_url: str) -> int:
     """How many connections servers hold."""
     statement = (
-        "SELECT count(*) FROM pg_stat_activity"
-        " WHERE application_name = 'neosian-site' AND datname = current_database()"
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'neosian-site' AND datname = current_database()"
     )
     count: int = rows(database_url, statement)[0][0]
     return count
@@ -176,7 +175,7 @@ def test_a_reload_drops_no_request(database_url: str, log: Path, scope: str) -> 
         assert [entry["version"] for entry in listed] == counts
 
 
-SECRET = "s3cret-of-the-table"  # noqa: S105
+SECRET = "s3cret-of-the-table"
 REFUSED = {
     "empty": ("", "empty"),
     "a trailing comma": (f"client:a={SECRET},", "entry 2"),
@@ -215,7 +214,9 @@ def test_serve_refuses_a_bad_token_table_too(tmp_path: Path) -> None:
         [sys.executable, "manage.py", "serve"],
         cwd=ROOT,
         env=environment(
-            f"postgresql://nobody@/none?host={tmp_path}", NEOSIAN_SERVE_TOKEN=f"client:a={SECRET},", PORT=str(free_port())
+            f"postgresql://nobody@/none?host={tmp_path}",
+            NEOSIAN_SERVE_TOKEN=f"client:a={SECRET},",
+            PORT=str(free_port()),
         ),
         text=True,
         capture_output=True,
@@ -301,7 +302,7 @@ class Serving:
 @pytest.fixture
 def serving() -> Iterator[Serving]:
     # Not tmp_path: the account that runs PostgreSQL for root must be able to pass.
-    folder = Path(tempfile.mkdtemp(prefix="neosian-live-", dir="/tmp"))  # noqa: S108
+    folder = Path(tempfile.mkdtemp(prefix="neosian-live-", dir="/tmp"))
     folder.chmod(0o755)
     made = Serving(folder)
     try:

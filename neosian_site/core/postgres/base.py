@@ -37,3 +37,8 @@ class DatabaseWrapper(base.DatabaseWrapper):
             if not poll.poll(0):
                 return
         self.close()
+
+    def give_back_buffers(self) -> None:
+        """Close the idle connection after a large message: its buffers stay as large as long as it lives."""
+        if not self.in_atomic_block:
+            self.close()

@@ -1,0 +1,109 @@
+"""A client ended in the database is refused by every process within five seconds, without a restart."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+from tests.live.server import Server, managed, rows, together
+
+SECONDS = 5.0
+
+
+def refused(server: Server, token: str, connections: int = 16) -> set[int]:
+    """The statuses many fresh connections get; they spread over the processes."""
+
+    def ask(_: int) -> int:
+        with server.client(token) as client:
+            return client.raw("GET", "/v1/capabilities").status
+
+    return set(together(connections, ask))
+
+
+@pytest.fixture
+def project(live: Server, scope: str) -> str:
+    slug = f"r{scope[-12:]}"
+    managed(live.database_url, "project", "create", "--name", slug)
+    return slug
+
+
+def created(server: Server, project: str, actor: str, *more: str) -> str:
+    made = json.loads(
+        managed(server.database_url, "client", "create", "--project", project, "--actor", actor, "--json", *more)
+    )
+    token: str = made["token"]
+    return token
+
+
+def seconds_until_refused(server: Server, token: str) -> float:
+    """How long any process still takes the token, asked over many connections."""
+    started = time.monotonic()
+    while time.monotonic() - started < SECONDS + 3:
+        if refused(server, token) == {401}:
+            return time.monotonic() - started
+        time.sleep(0.1)
+    raise AssertionError("the token still opens the server")
+
+
+def test_a_revoked_and_an_expired_client_are_refused_everywhere_within_five_seconds(
+    live: Server, scope: str, project: str
+) -> None:
+    workers = live.worker_pids()
+    revoked, expiring, other = (created(live, project, f"client:{name}") for name in ("revoked", "expiring", "other"))
+    for token in (revoked, expiring, other):
+        assert refused(live, token) == {200}
+        with live.client(token) as client:
+            client.ok("memory/write", scope=scope, path="p", content="x")
+    managed(live.database_url, "client", "revoke", "--project", project, "--actor", "client:revoked")
+    rows(live.database_url, "UPDATE authz_apitoken SET expires_at = now() WHERE actor = 'client:expiring'")
+    took = together(2, lambda n: seconds_until_refused(live, (revoked, expiring)[n]))
+    assert max(took) < SECONDS, took
+    # A kept connection is no way around it, and it is over for good.
+    for token in (revoked, expiring):
+        assert refused(live, token) == {401}
+        with live.client(token) as client:
+            assert client.post("memory/write", scope=scope, path="p", content="late").status == 401
+    assert refused(live, other) == {200}
+    with live.client(other) as client:
+        assert client.ok("memory/read", scope=scope, path="p")["document"]["version"] == 3
+    assert live.worker_pids() == workers
+
+
+def test_a_client_whose_time_ends_is_refused_on_the_second_even_where_it_was_remembered(
+    live: Server, scope: str, project: str
+) -> None:
+    token = created(live, project, "client:short")
+    rows(
+        live.database_url,
+        "UPDATE authz_apitoken SET expires_at = now() + interval '1500 ms' WHERE actor = 'client:short'",
+    )
+    with live.client(token) as client:
+        ends = time.monotonic() + 1.6
+        assert client.raw("GET", "/v1/capabilities").status == 200
+        while time.monotonic() < ends:
+            time.sleep(0.02)
+        assert client.raw("GET", "/v1/capabilities").status == 401
+    assert refused(live, token) == {401}
+
+
+def test_a_suspended_project_is_refused_and_comes_back(live: Server, scope: str, project: str) -> None:
+    token = created(live, project, "client:a")
+    assert refused(live, token) == {200}
+    rows(live.database_url, "UPDATE authz_project SET suspended_at = now() WHERE slug = %s", [project])
+    assert seconds_until_refused(live, token) < SECONDS
+    rows(live.database_url, "UPDATE authz_project SET suspended_at = NULL WHERE slug = %s", [project])
+    # Strangers are not remembered: it is back at once.
+    assert refused(live, token) == {200}
+
+
+def test_a_new_client_works_at_once_and_only_within_its_reach(live: Server, scope: str, project: str) -> None:
+    token = created(live, project, "client:narrow", "--scope-prefix", scope)
+    assert refused(live, token) == {200}
+    with live.client(token) as client:
+        client.ok("memory/write", scope=scope, path="p", content="x")
+        assert client.post("memory/write", scope="user:elsewhere", path="p", content="x").status == 403
+        # The half that was not given is closed.
+        assert client.post("conversation/last_turn_number", conversation_id="c").status == 403
+        assert client.post("store/scopes").status == 403
