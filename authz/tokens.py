@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import os
 import time
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -90,7 +91,7 @@ def _from_table(presented: bytes) -> Caller | None:
 def _table(value: str | None) -> tuple[tuple[bytes, token_table.TableEntry], ...]:
     if value is None:
         return ()
-    return tuple((digest(entry.token.encode()), entry) for entry in token_table.parse(value))
+    return tuple((digest(os.fsencode(entry.token)), entry) for entry in token_table.parse(value))
 
 
 def _from_database(presented: bytes) -> Caller | None:

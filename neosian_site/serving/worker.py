@@ -32,6 +32,9 @@ YIELD_STEPS = 10
 YIELD_SECONDS = 0.002
 # A client that stops in the middle of a request or an answer holds its thread this long at most.
 STALL_SECONDS = 30
+# A body nobody wanted is read on for this long and this far at most.
+DRAIN_SECONDS = 5
+DRAIN_BYTES = 128 * 1024 * 1024
 _STALL = struct.pack("ll", STALL_SECONDS, 0)
 
 _ARMED = select.EPOLLIN | select.EPOLLONESHOT
@@ -203,6 +206,12 @@ class PollWorker(ThreadWorker):
             if hasattr(pieces, "close"):
                 pieces.close()
         return not resp.should_close()
+
+    def _keepalive_after(self, conn: TConn, keepalive: bool) -> bool:
+        """Read past a refused body: a client that is still sending would meet a reset instead of its answer."""
+        if not keepalive:
+            return False
+        return bool(conn.parser.finish_body(deadline=time.monotonic() + DRAIN_SECONDS, max_bytes=DRAIN_BYTES))
 
     def _close(self, descriptor: int, conn: TConn, *, graceful: bool = False) -> None:
         self.open.pop(descriptor, None)

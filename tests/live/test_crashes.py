@@ -206,7 +206,7 @@ def test_while_the_database_is_away_health_stays_and_requests_are_refused_soon(
 
 def test_sessions_ended_by_the_database_cost_no_request(database_url: str, log: Path, scope: str) -> None:
     """What a failover or an operator's pg_terminate_backend does to idle connections."""
-    with running(database_url, log) as server, server.clients(8) as clients:
+    with running(database_url, log, workers=1) as server, server.clients(8) as clients:
         for round_ in range(1, 4):
             together(8, lambda n: clients[n].ok("memory/write", scope=scope, path=f"p{n}", content="x"))
             ended = rows(

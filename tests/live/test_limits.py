@@ -118,6 +118,10 @@ def test_a_body_of_exactly_the_ceiling_is_stored_and_one_byte_more_is_refused(fr
         read = client.raw("POST", "/v1/memory/read", json.dumps({"scope": scope, "path": "big"}).encode())
         assert len(read.body) > fill
         assert growth.peak() < 8 * CEILING, growth.peak() / CEILING
+        # What it took is given back.
+        del read
+        client.ok("memory/read", scope=scope, path="small")
+        assert growth.now() < CEILING, growth.now() / CEILING
     assert_whole(fresh_worker.database_url)
 
 

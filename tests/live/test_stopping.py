@@ -101,7 +101,7 @@ def test_a_request_in_flight_is_answered_before_the_server_exits(database_url: s
 def test_idle_connections_do_not_delay_the_exit_and_a_late_request_is_answered(
     database_url: str, log: Path, scope: str
 ) -> None:
-    with running(database_url, log) as server, contextlib.ExitStack() as stack:
+    with running(database_url, log, workers=1) as server, contextlib.ExitStack() as stack:
         idle = [stack.enter_context(server.socket()) for _ in range(12)]
         for connection in idle:
             assert ask(connection, request("/health", method="GET", token=None)).status == 200
@@ -120,7 +120,7 @@ def test_idle_connections_do_not_delay_the_exit_and_a_late_request_is_answered(
 
 def test_a_request_that_outlasts_the_grace_is_cut_off(database_url: str, log: Path, scope: str) -> None:
     with (
-        running(database_url, log, env={"NEOSIAN_GRACEFUL_SECONDS": "1"}) as server,
+        running(database_url, log, workers=1, env={"NEOSIAN_GRACEFUL_SECONDS": "1"}) as server,
         server.socket() as connection,
         held(server, scope),
     ):
@@ -137,7 +137,8 @@ def test_a_request_that_outlasts_the_grace_is_cut_off(database_url: str, log: Pa
 def test_a_request_that_waits_too_long_for_another_is_refused_and_not_done(
     database_url: str, log: Path, scope: str
 ) -> None:
-    with running(database_url, log, env={"NEOSIAN_DB_LOCK_WAIT": "1"}) as server, server.client() as client:
+    env = {"NEOSIAN_DB_LOCK_WAIT": "1"}
+    with running(database_url, log, workers=1, env=env) as server, server.client() as client:
         with held(server, scope):
             started = time.monotonic()
             refused = client.post("memory/write", scope=scope, path="p", content="x")
