@@ -10,8 +10,10 @@ import os
 import sys
 from typing import Any
 
-# Before the application reads its settings: a request that waits for another one's lock is refused in the end.
+# Before the application reads its settings: a request that waits too long for another one's lock, or for a statement
+# of its own, is refused.
 os.environ.setdefault("NEOSIAN_DB_LOCK_WAIT", os.environ.get("NEOSIAN_DB_WAIT", "5"))
+os.environ.setdefault("NEOSIAN_DB_STATEMENT_WAIT", "60")
 
 bind = f"{os.environ.get('NEOSIAN_BIND', '127.0.0.1')}:{os.environ.get('PORT', '8000')}"
 wsgi_app = "neosian_site.wsgi"

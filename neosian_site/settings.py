@@ -69,6 +69,8 @@ NEOSIAN_DB_WAIT = env.float("NEOSIAN_DB_WAIT", default=5.0)
 # The same for waiting behind another request's lock; 0 waits for ever, as commands do. The server sets it
 # (deploy/gunicorn.conf.py).
 NEOSIAN_DB_LOCK_WAIT = env.float("NEOSIAN_DB_LOCK_WAIT", default=0.0)
+# How long one statement may run, in seconds; 0 for ever. Set by the server likewise.
+NEOSIAN_DB_STATEMENT_WAIT = env.float("NEOSIAN_DB_STATEMENT_WAIT", default=0.0)
 # Executions after which a statement is prepared on its connection; -1 never (for poolers that cannot follow it).
 NEOSIAN_DB_PREPARE_AFTER = env.int("NEOSIAN_DB_PREPARE_AFTER", default=2)
 

@@ -21,7 +21,7 @@ from django.http import HttpResponse
 # Django must be set up before its views are imported.
 fallback = get_wsgi_application()
 
-from neosian_site.api.http import declared_length
+from neosian_site.api.http import BODY_BYTES
 from neosian_site.urls import API_ROUTES
 
 # Messages up to this size leave a connection's buffers as they are.
@@ -36,11 +36,10 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
         return fallback(environ, start_response)
     database: Any = connections[DEFAULT_DB_ALIAS]
     database.forget_if_dead()
-    request = WSGIRequest(environ)
-    response: HttpResponse = view(request)
+    response: HttpResponse = view(WSGIRequest(environ))
     if database.errors_occurred:
         database.close_if_unusable_or_obsolete()
-    elif max(len(response.content), declared_length(request) or 0) > LARGE_BYTES:
+    elif max(len(response.content), environ.get(BODY_BYTES, 0)) > LARGE_BYTES:
         database.give_back_buffers()
     start_response(_STATUS_LINES[response.status_code], list(response.items()))
     return () if environ["REQUEST_METHOD"] == "HEAD" else (response.content,)

@@ -12,7 +12,7 @@ from conversations.names import check_id
 from conversations.operations.reading import PROJECTION_JSON, check_after, check_format
 from neosian_site.core import clock, sql
 from neosian_site.core.errors import InvalidValue, quoted
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import EMPTY_NUMBERED_PAGE, MAX_PAGE_ROWS, NumberedPage, page_size
 from neosian_site.core.values import check_stored_integer, check_text
 
@@ -114,4 +114,4 @@ def read(caller: Caller, *, conversation_id: str, after: int | None = None, limi
         next_after = found[-1][1]
     for _, _, row_format in found:
         check_format(row_format, conversation_id)
-    return NumberedPage([JsonText(entry) for entry, _, _ in found], next_after)
+    return NumberedPage([JsonBytes(entry) for entry, _, _ in found], next_after)

@@ -12,7 +12,7 @@ from conversations.names import check_id
 from conversations.operations.reading import LOCK_CONVERSATION, TURN_REDACTION_JSON
 from neosian_site.core import clock, sql
 from neosian_site.core.errors import InvalidValue
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import bounded
 from neosian_site.core.values import check_text
 
@@ -117,7 +117,7 @@ def trail(
     conversations: list[str] | None = None,
     since: datetime | None = None,
     limit: int | None = None,
-) -> list[JsonText]:
+) -> list[JsonBytes]:
     """Acts of the whole store or of the named conversations, newest first; bounded, never paged."""
     access.conversations(caller, conversations)
     # Contract order: the ids, then the limit (its upper bound is judged with the types already).
@@ -135,4 +135,4 @@ def trail(
             "limit": size,
         },
     )
-    return [JsonText(act) for (act,) in found]
+    return [JsonBytes(act) for (act,) in found]

@@ -9,7 +9,7 @@ from conversations.names import check_id
 from conversations.operations.reading import TURN_JSON, check_after, check_format
 from neosian_site.core import clock, sql
 from neosian_site.core.errors import InvalidValue
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import EMPTY_NUMBERED_PAGE, MAX_PAGE_ROWS, NumberedPage, page_size
 from neosian_site.core.values import check_text
 
@@ -42,7 +42,7 @@ _READ = f"""
 _LAST = "SELECT last_turn FROM conversations_conversation WHERE project_id = %s AND id = %s"
 
 
-def append(caller: Caller, *, conversation_id: str, messages: Messages, actor: str | None = None) -> JsonText:
+def append(caller: Caller, *, conversation_id: str, messages: Messages, actor: str | None = None) -> JsonBytes:
     """The turn as stored, under the conversation's next number.
 
     :raises InvalidValue: no messages
@@ -64,7 +64,7 @@ def append(caller: Caller, *, conversation_id: str, messages: Messages, actor: s
         },
     )
     assert stored is not None, "an insert answers its row"
-    return JsonText(stored[0])
+    return JsonBytes(stored[0])
 
 
 def read(caller: Caller, *, conversation_id: str, after: int | None = None, limit: int | None = None) -> NumberedPage:
@@ -83,7 +83,7 @@ def read(caller: Caller, *, conversation_id: str, after: int | None = None, limi
         check_format(row_format, conversation_id)
     pages = limit is None or limit > MAX_PAGE_ROWS
     next_after = found[-1][1] if pages and len(found) == size else None
-    return NumberedPage([JsonText(turn) for turn, _, _ in found], next_after)
+    return NumberedPage([JsonBytes(turn) for turn, _, _ in found], next_after)
 
 
 def last_number(caller: Caller, *, conversation_id: str) -> int:

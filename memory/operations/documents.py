@@ -29,7 +29,7 @@ from memory.operations.reading import (
     check_format,
 )
 from neosian_site.core import clock, cursors, sql
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import EMPTY_PAGE, Page, page_size
 from neosian_site.core.values import check_text
 
@@ -140,7 +140,7 @@ _LIST_ALL = _list("")
 _LIST_PREFIX = _list("AND d.path < %(below)s")
 
 
-def read(caller: Caller, *, scope: str, path: str) -> JsonText | None:
+def read(caller: Caller, *, scope: str, path: str) -> JsonBytes | None:
     """The live document, redacted ones with empty content; ``None`` when there is none."""
     access.scope(caller, scope)
     check_scope(scope)
@@ -149,7 +149,7 @@ def read(caller: Caller, *, scope: str, path: str) -> JsonText | None:
     if found is None:
         return None
     check_format(found[1], scope, path)
-    return JsonText(found[0])
+    return JsonBytes(found[0])
 
 
 def write(
@@ -160,7 +160,7 @@ def write(
     content: str,
     actor: str | None = None,
     expected_version: int | None = None,
-) -> JsonText:
+) -> JsonBytes:
     """The document as written, under the next number of its path.
 
     :raises VersionMismatch: the live document is not at ``expected_version``
@@ -180,9 +180,11 @@ def write(
                 _check_version(params, expected_version)
                 written = sql.row(_WRITE, params)
     except IntegrityError as error:
+        if getattr(getattr(error.__cause__, "diag", None), "column_name", None) != "format":
+            raise
         raise MemoryFormatUnsupported(scope, path, "the stored document is of another format") from error
     assert written is not None, "an upsert always answers its row"
-    return JsonText(written[0])
+    return JsonBytes(written[0])
 
 
 def _check_version(params: dict[str, Any], expected: int) -> None:
@@ -222,7 +224,7 @@ def _bury(params: dict[str, Any], live: sql.Row) -> None:
     )
 
 
-def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None = None) -> JsonText:
+def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None = None) -> JsonBytes:
     """The document at its new path: a ``deleted`` row at ``src`` and a ``created`` one at ``dst``, at one time.
 
     :raises DocumentNotFound: no live document at ``src``
@@ -250,7 +252,7 @@ def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None 
         if moved is None:
             raise MemoryFormatUnsupported(scope, dst, "the path's stored row is of another format")
         sql.execute(_ADD_VERSION, {**carried, "version": moved[1], "action": "created"})
-    return JsonText(moved[0])
+    return JsonBytes(moved[0])
 
 
 def list_documents(
@@ -281,7 +283,7 @@ def list_documents(
         check_format(row_format, scope, path)
     page = found[:size]
     return Page(
-        [JsonText(entry) for entry, _, _ in page],
+        [JsonBytes(entry) for entry, _, _ in page],
         cursors.mint("list", page[-1][1]) if len(found) > size else None,
     )
 

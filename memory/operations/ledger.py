@@ -9,7 +9,7 @@ from authz.caller import Caller
 from memory.names import check_path, check_scope
 from memory.operations.reading import REDACTION_JSON, VERSION_JSON, instant
 from neosian_site.core import cursors, sql
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import EMPTY_PAGE, Page, page_size
 
 DEFAULT_VERSIONS = 50
@@ -137,4 +137,4 @@ def _page(found: list[sql.Row], size: int, listing: str) -> Page:
     if len(found) > size:
         position = [value.isoformat() if isinstance(value, datetime) else value for value in page[-1][1:]]
         next_cursor = cursors.mint(listing, *position)
-    return Page([JsonText(row[0]) for row in page], next_cursor)
+    return Page([JsonBytes(row[0]) for row in page], next_cursor)

@@ -12,6 +12,8 @@ from neosian_site.core.jsonio import NotJson
 
 MAX_BODY_BYTES = 64 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
+# Where a request notes how much of its body was asked for.
+BODY_BYTES = "neosian.body_bytes"
 
 
 class Answer(HttpResponse):
@@ -26,9 +28,9 @@ class Answer(HttpResponse):
         self["Content-Length"] = str(len(body))
 
 
-def json_answer(text: str, status: int = 200) -> HttpResponse:
-    """``text``, which is JSON already."""
-    return Answer(text, "application/json", status)
+def json_answer(content: bytes | str, status: int = 200) -> HttpResponse:
+    """``content``, which is JSON already."""
+    return Answer(content, "application/json", status)
 
 
 def plain_answer(text: str, status: int) -> HttpResponse:
@@ -65,7 +67,8 @@ def read_body(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> bytes:
         return b""
     pieces: list[bytes] = []
     counted = 0
-    while piece := _read(request, _CHUNK_BYTES):
+    # At most one byte beyond the ceiling: a client that sent it and then waits gets its answer.
+    while piece := _read(request, min(_CHUNK_BYTES, ceiling + 1 - counted)):
         counted += len(piece)
         if counted > ceiling:
             raise TooLarge(f"request body exceeds {ceiling} bytes")
@@ -74,6 +77,8 @@ def read_body(request: HttpRequest, ceiling: int = MAX_BODY_BYTES) -> bytes:
 
 
 def _read(request: HttpRequest, size: int) -> bytes:
+    # For the server, which gives large buffers back.
+    request.META[BODY_BYTES] = request.META.get(BODY_BYTES, 0) + size
     try:
         piece: bytes = request.META["wsgi.input"].read(size)
     except Exception as error:  # what a server's stream raises for a client that left or broke its framing is its own

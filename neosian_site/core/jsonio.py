@@ -12,8 +12,11 @@ from typing import Any, NewType
 
 from neosian_site.core.errors import InvalidValue
 
-# JSON text that the database or an encoder produced; answers embed it as it stands.
+# JSON that an encoder of ours spelled, ready to be stored.
 JsonText = NewType("JsonText", str)
+# JSON that the database spelled, in UTF-8; answers embed it as it stands. Bytes, because a document of 64 MiB that
+# holds one emoji would take four times its size as text.
+JsonBytes = NewType("JsonBytes", bytes)
 
 # Containers inside each other. Below the interpreter's recursion limit with room for the frames of a request, so
 # that what was read can always be written again.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from neosian_site.core.errors import InvalidValue
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 
 MAX_PAGE_ROWS = 500
 
@@ -14,7 +14,7 @@ MAX_PAGE_ROWS = 500
 class Page:
     """Rows of one listing as JSON objects, and the cursor of the next page (``None`` on the last)."""
 
-    rows: list[JsonText]
+    rows: list[JsonBytes]
     next_cursor: str | None
 
 
@@ -22,7 +22,7 @@ class Page:
 class NumberedPage:
     """Rows of a conversation as JSON objects, and the turn number to go on after (``None``: nothing to go on)."""
 
-    rows: list[JsonText]
+    rows: list[JsonBytes]
     next_after: int | None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
 from psycopg import ClientCursor
+from psycopg.pq import Format
 
 # Numbers of any size are compared with bigint columns: clamp to this first.
 MAX_BIGINT = 2**63 - 1
@@ -54,15 +55,17 @@ def _executed(statement: str, params: Params) -> Any:
     """A cursor that has run the statement.
 
     Straight on psycopg's connection where it is open: Django's layers around a cursor cost a third of a short read.
-    Its errors, its transactions and, while queries are counted, its cursor stay in force.
+    Its errors, its transactions and, while queries are counted, its cursor stay in force. Results travel in binary:
+    bytes arrive as bytes.
     """
     wrapper = connections[DEFAULT_DB_ALIAS]
     if wrapper.connection is None or wrapper.force_debug_cursor:
-        cursor = wrapper.cursor()
-        cursor.execute(statement, params)
-        return cursor
+        counted = wrapper.cursor()
+        counted.cursor.format = Format.BINARY
+        counted.execute(statement, params)
+        return counted
     with wrapper.wrap_database_errors:
-        return wrapper.connection.execute(statement, params)
+        return wrapper.connection.execute(statement, params, binary=True)
 
 
 def copy(table: str, columns: Sequence[str], values: Iterable[Row]) -> None:
@@ -80,7 +83,7 @@ def time_text(column: str) -> str:
 
 
 def json_object(**members: str) -> str:
-    """SQL that spells a JSON object, compact and in this order; each value is an SQL expression of JSON text.
+    """SQL that spells a JSON object, compact, in this order and in UTF-8; each value is an expression of JSON text.
 
     ``concat`` rather than ``json_build_object``, which writes blanks around the colons and would encode twice what is
     JSON already; and rather than ``||``, which would copy a 64 MiB document once for each member.
@@ -89,7 +92,7 @@ def json_object(**members: str) -> str:
     for index, (name, expression) in enumerate(members.items()):
         lead = "{" if index == 0 else ","
         pieces += [f"'{lead}\"{name}\":'", expression]
-    return f"concat({', '.join(pieces)}, '}}')"
+    return f"convert_to(concat({', '.join(pieces)}, '}}'), 'UTF8')"
 
 
 def json_string(column: str) -> str:

@@ -31,7 +31,7 @@ TICK_SECONDS = 0.5
 YIELD_STEPS = 10
 YIELD_SECONDS = 0.002
 # A client that stops in the middle of a request or an answer holds its thread this long at most.
-STALL_SECONDS = 30
+STALL_SECONDS = 10
 # A body nobody wanted is read on for this long and this far at most.
 DRAIN_SECONDS = 5
 DRAIN_BYTES = 128 * 1024 * 1024

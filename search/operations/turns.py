@@ -14,7 +14,7 @@ from conversations.names import check_id
 from conversations.operations.reading import TURN_JSON, check_format
 from neosian_site.core import sql
 from neosian_site.core.errors import InvalidValue
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import bounded
 from neosian_site.core.text import fold, split_terms, storable
 
@@ -29,7 +29,7 @@ def search(
     query: str,
     conversations: list[str] | None = None,
     limit: int | None = None,
-) -> list[JsonText]:
+) -> list[JsonBytes]:
     """The newest turns whose text holds every term of ``query``, in the store or in the named conversations.
 
     :raises InvalidValue: a blank query, or a limit above 500 or below 1
@@ -48,7 +48,7 @@ def search(
     found = run(*_statement(caller, terms, conversations, size))
     for _, conversation_id, row_format in found:
         check_format(row_format, conversation_id)
-    return [JsonText(turn) for turn, _, _ in found]
+    return [JsonBytes(turn) for turn, _, _ in found]
 
 
 def _bound(limit: int | None) -> int:

@@ -5,34 +5,38 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from neosian_site.core import jsonio
-from neosian_site.core.jsonio import JsonText
+from neosian_site.core.jsonio import JsonBytes
 from neosian_site.core.paging import NumberedPage, Page
 
-EMPTY = "{}"
+EMPTY = b"{}"
 
 
-def one(key: str, value: JsonText | None) -> str:
+def one(key: str, value: JsonBytes | None) -> bytes:
     """An object, or null."""
-    return f'{{"{key}":{"null" if value is None else value}}}'
+    return b'{"%b":%b}' % (key.encode(), b"null" if value is None else value)
 
 
-def plain(key: str, value: bool | int | list[str]) -> str:
+def plain(key: str, value: bool | int | list[str]) -> bytes:
     """A flag, a number or a list of names."""
-    return f'{{"{key}":{jsonio.text(value)}}}'
+    return f'{{"{key}":{jsonio.text(value)}}}'.encode()
 
 
-def many(key: str, rows: Iterable[JsonText]) -> str:
+def many(key: str, rows: Iterable[JsonBytes]) -> bytes:
     """A bounded answer, which never pages."""
-    return f'{{"{key}":[{",".join(rows)}]}}'
+    return b'{"%b":[%b]}' % (key.encode(), b",".join(rows))
 
 
-def page(key: str, found: Page) -> str:
+def page(key: str, found: Page) -> bytes:
     """A memory listing with its continuation."""
     cursor = "null" if found.next_cursor is None else f'"{found.next_cursor}"'
-    return f'{{"{key}":[{",".join(found.rows)}],"next_cursor":{cursor}}}'
+    return _continued(key, found.rows, f'"next_cursor":{cursor}')
 
 
-def numbered_page(key: str, found: NumberedPage) -> str:
+def numbered_page(key: str, found: NumberedPage) -> bytes:
     """A conversation read with its continuation."""
     after = "null" if found.next_after is None else found.next_after
-    return f'{{"{key}":[{",".join(found.rows)}],"next_after":{after}}}'
+    return _continued(key, found.rows, f'"next_after":{after}')
+
+
+def _continued(key: str, rows: Iterable[JsonBytes], continuation: str) -> bytes:
+    return b'{"%b":[%b],%b}' % (key.encode(), b",".join(rows), continuation.encode())

@@ -71,9 +71,11 @@ class WireView(GatedView):
     def handle(self, request: HttpRequest) -> HttpResponse:
         body = _read_object(request)
         auth.admit(self.caller, body, self.reach)
-        return json_answer(self.answer(self.caller, decode(self.request_model, body)))
+        asked = decode(self.request_model, body)
+        del body  # What was asked is another form of it, and it may be 64 MiB.
+        return json_answer(self.answer(self.caller, asked))
 
-    def answer(self, caller: Caller, asked: Any) -> str:
+    def answer(self, caller: Caller, asked: Any) -> bytes:
         """The answer's JSON."""
         raise NotImplementedError
 

@@ -16,21 +16,21 @@ class ConversationView(WireView):
 class AppendTurn(ConversationView):
     request_model = requests.AppendTurn
 
-    def answer(self, caller: Caller, asked: requests.AppendTurn) -> str:
+    def answer(self, caller: Caller, asked: requests.AppendTurn) -> bytes:
         return render.one("turn", turns.append(caller, **dict(asked)))
 
 
 class ReadTurns(ConversationView):
     request_model = requests.ReadConversation
 
-    def answer(self, caller: Caller, asked: requests.ReadConversation) -> str:
+    def answer(self, caller: Caller, asked: requests.ReadConversation) -> bytes:
         return render.numbered_page("turns", turns.read(caller, **dict(asked)))
 
 
 class LastTurnNumber(ConversationView):
     request_model = requests.Conversation
 
-    def answer(self, caller: Caller, asked: requests.Conversation) -> str:
+    def answer(self, caller: Caller, asked: requests.Conversation) -> bytes:
         return render.plain("turn", turns.last_number(caller, **dict(asked)))
 
 
@@ -38,14 +38,14 @@ class SearchTurns(WireView):
     reach = "conversations"
     request_model = requests.SearchTurns
 
-    def answer(self, caller: Caller, asked: requests.SearchTurns) -> str:
+    def answer(self, caller: Caller, asked: requests.SearchTurns) -> bytes:
         return render.many("turns", turn_search.search(caller, **dict(asked)))
 
 
 class AppendProjections(ConversationView):
     request_model = requests.AppendProjections
 
-    def answer(self, caller: Caller, asked: requests.AppendProjections) -> str:
+    def answer(self, caller: Caller, asked: requests.AppendProjections) -> bytes:
         projections.append(caller, **dict(asked))
         return render.EMPTY
 
@@ -53,14 +53,14 @@ class AppendProjections(ConversationView):
 class ReadProjections(ConversationView):
     request_model = requests.ReadConversation
 
-    def answer(self, caller: Caller, asked: requests.ReadConversation) -> str:
+    def answer(self, caller: Caller, asked: requests.ReadConversation) -> bytes:
         return render.numbered_page("entries", projections.read(caller, **dict(asked)))
 
 
 class RedactTurns(ConversationView):
     request_model = requests.RedactTurns
 
-    def answer(self, caller: Caller, asked: requests.RedactTurns) -> str:
+    def answer(self, caller: Caller, asked: requests.RedactTurns) -> bytes:
         return render.plain("count", redaction.redact(caller, **dict(asked)))
 
 
@@ -68,5 +68,5 @@ class TurnRedactions(WireView):
     reach = "conversations"
     request_model = requests.TurnRedactions
 
-    def answer(self, caller: Caller, asked: requests.TurnRedactions) -> str:
+    def answer(self, caller: Caller, asked: requests.TurnRedactions) -> bytes:
         return render.many("redactions", redaction.trail(caller, **dict(asked)))

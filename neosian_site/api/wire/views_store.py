@@ -18,21 +18,21 @@ class StoreView(WireView):
 class Scopes(StoreView):
     request_model = requests.Nothing
 
-    def answer(self, caller: Caller, asked: requests.Nothing) -> str:
+    def answer(self, caller: Caller, asked: requests.Nothing) -> bytes:
         return render.plain("scopes", scope_store.scopes(caller))
 
 
 class Conversations(StoreView):
     request_model = requests.Nothing
 
-    def answer(self, caller: Caller, asked: requests.Nothing) -> str:
+    def answer(self, caller: Caller, asked: requests.Nothing) -> bytes:
         return render.plain("conversations", conversation_store.conversations(caller))
 
 
 class RestoreScope(StoreView):
     request_model = requests.RestoreScope
 
-    def answer(self, caller: Caller, asked: requests.RestoreScope) -> str:
+    def answer(self, caller: Caller, asked: requests.RestoreScope) -> bytes:
         scope_store.restore_scope(
             caller,
             scope=asked.scope,
@@ -44,7 +44,7 @@ class RestoreScope(StoreView):
 class RestoreConversation(StoreView):
     request_model = requests.RestoreConversation
 
-    def answer(self, caller: Caller, asked: requests.RestoreConversation) -> str:
+    def answer(self, caller: Caller, asked: requests.RestoreConversation) -> bytes:
         conversation_store.restore_conversation(
             caller,
             conversation_id=asked.conversation_id,

@@ -13,17 +13,21 @@ from django.conf import settings
 from django.db.backends.postgresql import base
 
 
+def _milliseconds(seconds: float) -> str:
+    return f"{round(seconds * 1000)}ms"
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     def init_connection_state(self) -> None:
         super().init_connection_state()
         # Our statements have one good plan each. Left to itself the server plans those with a LIMIT anew each time,
-        # which takes longer than running them. A wait for a lock is bounded while serving. Where a pooler gives these
+        # which takes longer than running them. Waits are bounded while serving. Where a pooler gives these
         # settings to others too they do no harm.
         with self.connection.cursor() as cursor:
             cursor.execute(
                 "SELECT set_config('plan_cache_mode', 'force_generic_plan', false),"
-                " set_config('lock_timeout', %s, false)",
-                [f"{round(settings.NEOSIAN_DB_LOCK_WAIT * 1000)}ms"],
+                " set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)",
+                [_milliseconds(settings.NEOSIAN_DB_LOCK_WAIT), _milliseconds(settings.NEOSIAN_DB_STATEMENT_WAIT)],
             )
 
     def forget_if_dead(self) -> None:
