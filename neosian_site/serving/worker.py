@@ -79,10 +79,15 @@ class PollWorker(ThreadWorker):
         threads = [threading.Thread(target=self._serve, name=name, daemon=True) for name in names]
         for thread in threads:
             thread.start()
+        next_tick = 0.0
         while self.alive:
-            self.notify()
             self._accept_some()
-            self._close_idle(time.monotonic())
+            now = time.monotonic()
+            if now < next_tick:
+                continue
+            next_tick = now + TICK_SECONDS
+            self.notify()
+            self._close_idle(now)
             if not self.is_parent_alive():
                 break
         self._finish()
