@@ -23,6 +23,7 @@ from gunicorn.http import wsgi
 from gunicorn.workers import base
 from gunicorn.workers.gthread import STOP_KEEPALIVE_LINGER, TConn, ThreadWorker
 
+from neosian_site.serving.arrival import AWAITED_BYTES, awaited
 from neosian_site.serving.balance import Place
 from neosian_site.serving.response import JoinedResponse
 
@@ -30,14 +31,17 @@ TICK_SECONDS = 0.5
 # How long a worker with more connections than another waits for that one to accept first.
 YIELD_STEPS = 10
 YIELD_SECONDS = 0.002
-# A client that stops in the middle of a request or an answer holds its thread this long at most.
+# How long the head, or a small body, may take to arrive; no thread waits for it.
+ARRIVAL_SECONDS = 10
+# A client that stops in the middle of a large body or an answer holds its thread this long at most.
 STALL_SECONDS = 10
 # A body nobody wanted is read on for this long and this far at most.
-DRAIN_SECONDS = 5
+DRAIN_SECONDS = 2
 DRAIN_BYTES = 128 * 1024 * 1024
 _STALL = struct.pack("ll", STALL_SECONDS, 0)
 
-_ARMED = select.EPOLLIN | select.EPOLLONESHOT
+_ARMED = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLONESHOT
+_ENDED = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
 
 
 class _ReadConfig:
@@ -61,6 +65,8 @@ class PollWorker(ThreadWorker):
         # operations are atomic, so no lock is needed.
         self.open: dict[int, TConn] = {}
         self.idle: dict[int, TConn] = {}
+        # When the first bytes of an incomplete request were seen.
+        self.partial: dict[TConn, float] = {}
         self.stopped = False
         self.place = Place(self.age)
         self.cfg = _ReadConfig(self.cfg)
@@ -157,10 +163,36 @@ class PollWorker(ThreadWorker):
     def _serve(self) -> None:
         poll, idle = self.epoll.poll, self.idle
         while not self.stopped:
-            for descriptor, _ in poll(TICK_SECONDS, 1):
+            for descriptor, events in poll(TICK_SECONDS, 1):
                 conn = idle.pop(descriptor, None)
-                if conn is not None:
+                if conn is None:
+                    continue
+                # Of a client that has sent its last byte nothing more can be awaited.
+                if events & _ENDED or self._arrived(conn):
                     self._serve_one(descriptor, conn)
+                else:
+                    self._arm(descriptor, conn)
+
+    def _arrived(self, conn: TConn) -> bool:
+        """Whether a thread can start on the request; if not, the kernel is told what to wait for."""
+        try:
+            seen = conn.sock.recv(AWAITED_BYTES, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True  # The parser meets the same error, and ends the connection.
+        wanted = awaited(seen)
+        started = self.partial.pop(conn, None)
+        if wanted == 0:
+            if started is not None:
+                conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1)
+            return True
+        conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, wanted)
+        if started is None:
+            started = time.monotonic()
+        self.partial[conn] = started
+        conn.timeout = started + ARRIVAL_SECONDS
+        return False
 
     def _serve_one(self, descriptor: int, conn: TConn) -> None:
         keep = self.handle(conn)
@@ -171,6 +203,9 @@ class PollWorker(ThreadWorker):
             self._close(descriptor, conn, graceful=True)
             return
         conn.set_timeout()
+        self._arm(descriptor, conn)
+
+    def _arm(self, descriptor: int, conn: TConn) -> None:
         self.idle[descriptor] = conn
         try:
             self.epoll.modify(descriptor, _ARMED)
@@ -220,6 +255,7 @@ class PollWorker(ThreadWorker):
 
     def _close(self, descriptor: int, conn: TConn, *, graceful: bool = False) -> None:
         self.open.pop(descriptor, None)
+        self.partial.pop(conn, None)
         self.place.show(len(self.open))
         with contextlib.suppress(OSError, ValueError):
             self.epoll.unregister(descriptor)

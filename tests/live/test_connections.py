@@ -135,20 +135,38 @@ def test_a_client_that_leaves_in_the_middle_of_a_large_answer_does_no_harm(live:
 
 
 @pytest.mark.parametrize("cut", ["request line", "headers", "body"])
-def test_a_client_that_sends_half_a_request_holds_nothing_else_up(live: Server, scope: str, cut: str) -> None:
+def test_clients_that_send_half_a_request_hold_nothing_else_up(live: Server, scope: str, cut: str) -> None:
     whole = write(scope, "p", "late")
     at = {"request line": 10, "headers": whole.index(b"Authorization"), "body": len(whole) - 5}[cut]
-    with live.socket() as half, live.clients(4) as clients:
-        half.sendall(whole[:at])
+    # Many more than the server has threads.
+    with live.clients(4) as clients, contextlib.ExitStack() as stack:
+        halves = [stack.enter_context(live.socket()) for _ in range(24)]
+        for half in halves:
+            half.sendall(whole[:at])
         time.sleep(0.1)
         started = time.monotonic()
+        assert clients[0].raw("GET", "/health").status == 200
         together(4, lambda n: [clients[n].ok("memory/write", scope=scope, path=f"o{n}", content="x") for _ in range(9)])
         assert time.monotonic() - started < 5
-        # Late is not wrong.
-        half.sendall(whole[at:])
-        with Reader(half) as reader:
-            answer = reader.read()
-        assert (answer.status, answer.json["document"]["content"]) == (200, "late")
+        # Late is not wrong, whether it comes at once or byte by byte.
+        halves[0].sendall(whole[at:])
+        for byte in whole[at:]:
+            halves[1].sendall(bytes([byte]))
+        for half in halves[:2]:
+            with Reader(half) as reader:
+                answer = reader.read()
+            assert (answer.status, answer.json["document"]["content"]) == (200, "late")
+
+
+def test_a_request_that_does_not_come_to_its_end_is_given_up(live: Server, scope: str) -> None:
+    with live.socket() as half:
+        half.settimeout(15)
+        half.sendall(write(scope, "p", "never")[:40])
+        started = time.monotonic()
+        # Closed with unread bytes, which some kernels tell as a reset.
+        with contextlib.suppress(ConnectionResetError):
+            assert half.recv(1) == b""
+        assert 9 < time.monotonic() - started < 13
 
 
 def test_connections_that_send_nothing_hold_no_thread(live: Server) -> None:
