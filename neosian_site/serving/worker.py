@@ -28,9 +28,11 @@ from neosian_site.serving.balance import Place
 from neosian_site.serving.response import JoinedResponse
 
 TICK_SECONDS = 0.5
-# How long a worker with more connections than another waits for that one to accept first.
-YIELD_STEPS = 10
-YIELD_SECONDS = 0.002
+# A worker with more connections than another by over SLACK lets that one accept first, for this long at most. The slack
+# keeps clients that open a connection for each request from waiting for a balance that lasts a millisecond.
+SLACK = 1
+YIELD_STEPS = 40
+YIELD_SECONDS = 0.0005
 # How long the head, or a small body, may take to arrive; no thread waits for it.
 ARRIVAL_SECONDS = 10
 # A client that stops in the middle of a large body or an answer holds its thread this long at most.
@@ -114,7 +116,7 @@ class PollWorker(ThreadWorker):
     def _is_my_turn(self, listener: Any) -> bool:
         for _ in range(YIELD_STEPS):
             least = self.place.least_elsewhere()
-            if least is None or len(self.open) <= least:
+            if least is None or len(self.open) <= least + SLACK:
                 return True
             time.sleep(YIELD_SECONDS)
             if not select.select([listener], [], [], 0)[0]:
