@@ -48,9 +48,6 @@ def decode(messages: list[Any]) -> Messages:
     )
 
 
-NO_MESSAGES = Messages(json=JsonText("[]"), search_text="")
-
-
 def _message(value: Any) -> Json:
     source = _object(value, "messages")
     role = _required(source, "role")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,14 +34,10 @@ class Answer:
         return self.json["error"]["details"]
 
 
-class WireClient:
-    """Whole requests through the same WSGI application the server runs."""
+class _Calls:
+    """What both clients say alike, over their own way of sending."""
 
-    def __init__(self, token: str | None) -> None:
-        self.token = token
-
-    def as_(self, token: str | None) -> WireClient:
-        return WireClient(token)
+    raw: Callable[..., Answer]
 
     def post(self, route: str, body: dict[str, Any] | None = None, **more: Any) -> Answer:
         """``POST /v1/<route>``; keyword arguments are body members too."""
@@ -51,6 +48,16 @@ class WireClient:
         answer = self.post(route, body, **more)
         assert answer.status == 200, (route, answer.status, answer.body[:500])
         return answer.json
+
+
+class WireClient(_Calls):
+    """Whole requests through the same WSGI application the server runs."""
+
+    def __init__(self, token: str | None) -> None:
+        self.token = token
+
+    def as_(self, token: str | None) -> WireClient:
+        return WireClient(token)
 
     def raw(
         self,
@@ -93,7 +100,7 @@ class WireClient:
         return Answer(started["status"], started["headers"], pieces)
 
 
-class LiveClient:
+class LiveClient(_Calls):
     """The same calls over HTTP to a running server; safe to share between threads."""
 
     def __init__(self, base_url: str, token: str | None) -> None:
@@ -103,14 +110,6 @@ class LiveClient:
 
     def as_(self, token: str | None) -> LiveClient:
         return LiveClient(str(self.http.base_url), token)
-
-    def post(self, route: str, body: dict[str, Any] | None = None, **more: Any) -> Answer:
-        return self.raw("POST", f"/v1/{route}", json.dumps({**(body or {}), **more}).encode())
-
-    def ok(self, route: str, body: dict[str, Any] | None = None, **more: Any) -> Any:
-        answer = self.post(route, body, **more)
-        assert answer.status == 200, (route, answer.status, answer.body[:500])
-        return answer.json
 
     def raw(self, method: str, path: str, body: bytes = b"", headers: dict[str, str] | None = None) -> Answer:
         found = self.http.request(method, path, content=body, headers=headers)

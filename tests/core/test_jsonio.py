@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -154,3 +155,22 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, dict):
         return [text for key, item in value.items() for text in (key, *_texts(item))]
     return []
+
+
+@pytest.mark.parametrize(
+    "text", [b"x" * 2_000_000, b'\\"' * 1_000_000, b"\\\\" * 1_000_000], ids=["plain", "quotes", "slashes"]
+)
+def test_counting_the_depth_of_a_large_body_takes_no_memory(text):
+    # Enough containers side by side that the body is walked, and one long string to walk over.
+    body = b'{"a":[' + b"{}," * jsonio.MAX_DEPTH + b'{}],"b":"' + text + b'"}'
+    tracemalloc.start()
+    try:
+        assert not jsonio.too_deep(body)
+        assert tracemalloc.get_traced_memory()[1] < 500_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_brackets_inside_strings_are_no_depth():
+    assert not jsonio.too_deep(b'["' + b"[" * 5000 + b'\\"' + b"{" * 5000 + b'"]')
+    assert jsonio.too_deep(b'["\\\\",' + b"[" * jsonio.MAX_DEPTH + b"]" * jsonio.MAX_DEPTH + b"]")
