@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from authz.grants import Permissions
+
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
@@ -30,6 +32,8 @@ class Caller:
     client: str
     # None: the token reaches everything in its project.
     allowance: Allowance | None = None
+    # None: grants are off in its project.
+    grants: Permissions | None = None
 
     def recorded_as(self, actor: str | None) -> str:
         """What a write by this caller is recorded under; ``actor`` is opaque and can only extend the client's name."""

@@ -1,14 +1,9 @@
-"""Grammar of conversation ids."""
+"""Conversation ids, refused with the contract's own code."""
 
 from __future__ import annotations
 
-import re
-
 from conversations.errors import ConversationIdInvalid
-
-MAX_ID_CHARS = 128
-
-_ID = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+from neosian_site.core.names import conversation_fault
 
 
 def check_id(conversation_id: str) -> None:
@@ -16,9 +11,5 @@ def check_id(conversation_id: str) -> None:
 
     :raises ConversationIdInvalid: with the first reason that applies
     """
-    if len(conversation_id) > MAX_ID_CHARS:
-        raise ConversationIdInvalid(conversation_id, f"longer than {MAX_ID_CHARS} characters")
-    if not _ID.fullmatch(conversation_id):
-        raise ConversationIdInvalid(conversation_id, "must match [A-Za-z0-9_.-]{1,128}, one flat segment")
-    if conversation_id in (".", ".."):
-        raise ConversationIdInvalid(conversation_id, f"id '{conversation_id}' is reserved")
+    if (fault := conversation_fault(conversation_id)) is not None:
+        raise ConversationIdInvalid(conversation_id, fault)

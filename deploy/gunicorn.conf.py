@@ -37,15 +37,15 @@ control_socket_disable = True
 
 def on_starting(server: Any) -> None:
     """Refuse to start, with exit status 2, what could never serve."""
-    from authz import token_table
-    from neosian_site.settings import NEOSIAN_SERVE_TOKEN
+    from authz import startup
+    from neosian_site.core.errors import InvalidValue
+    from neosian_site.settings import NEOSIAN_SERVE_GRANTS, NEOSIAN_SERVE_TOKEN
 
-    if NEOSIAN_SERVE_TOKEN is not None:
-        try:
-            token_table.parse(NEOSIAN_SERVE_TOKEN)
-        except token_table.TableRefused as refused:
-            print(f"error: {refused}", file=sys.stderr)
-            sys.exit(2)
+    try:
+        startup.check(NEOSIAN_SERVE_TOKEN, NEOSIAN_SERVE_GRANTS)
+    except InvalidValue as refused:
+        print(f"error: {refused}", file=sys.stderr)
+        sys.exit(2)
 
 
 def post_worker_init(worker: Any) -> None:

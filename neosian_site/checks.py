@@ -8,18 +8,19 @@ from django.conf import settings
 from django.core import checks
 from django.core.checks import CheckMessage, Error, register
 
-from authz import token_table
+from authz import startup
+from authz.grants_file import GrantsRefused
+from authz.token_table import TableRefused
 
 
 @register()
-def token_table_can_be_read(**_: Any) -> list[CheckMessage]:
-    value = settings.NEOSIAN_SERVE_TOKEN
-    if value is None:
-        return []
+def callers_can_be_told_apart(**_: Any) -> list[CheckMessage]:
     try:
-        token_table.parse(value)
-    except token_table.TableRefused as refused:
+        startup.check(settings.NEOSIAN_SERVE_TOKEN, settings.NEOSIAN_SERVE_GRANTS)
+    except TableRefused as refused:
         return [Error(str(refused), hint="See docs/operating.md, 'Tokens'.", id="neosian.E001")]
+    except GrantsRefused as refused:
+        return [Error(str(refused), hint="See docs/operating.md, 'Grants'.", id="neosian.E005")]
     return []
 
 
@@ -35,6 +36,19 @@ def database_wait_is_bounded(**_: Any) -> list[CheckMessage]:
     if settings.NEOSIAN_DB_WAIT > 0:
         return []
     return [Error("NEOSIAN_DB_WAIT must be above 0", hint="Leave it unset for 5 seconds.", id="neosian.E004")]
+
+
+@register()
+def sessions_are_shared(**_: Any) -> list[CheckMessage]:
+    if settings.NEOSIAN_SECRET_KEY_IS_KEPT:
+        return []
+    return [
+        checks.Warning(
+            "no signing key is set and none can be kept: the admin's logins hold for one process only",
+            hint="Set NEOSIAN_SECRET_KEY, or let NEOSIAN_DATA_DIR be written, or set NEOSIAN_ADMIN=off.",
+            id="neosian.W006",
+        )
+    ]
 
 
 @register(deploy=True)

@@ -23,6 +23,8 @@ class ApiToken(models.Model):
     conversation_prefix = ByteOrderedField(null=True, blank=True)
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)
+    # A suspended client's token is refused until it is resumed; a revoked one's for good.
+    suspended_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True, blank=True)
 

@@ -70,7 +70,7 @@ _READ_TURN = _read("p.turn = %(turn)s")
 
 def append(caller: Caller, *, conversation_id: str, entries: list[ProjectionEntry]) -> None:
     """Add entries after what is there; none overwrites another, and the turns need not exist."""
-    access.conversation(caller, conversation_id)
+    access.append_conversation(caller, conversation_id)
     check_id(conversation_id)
     if not entries:
         return
@@ -96,7 +96,7 @@ def read(caller: Caller, *, conversation_id: str, after: int | None = None, limi
     A limit up to 500 is a total bound and may cut a turn. Without one, or above, a page ends on a whole turn: it
     stops before the turn that would not fit, or widens until its only turn is whole.
     """
-    access.conversation(caller, conversation_id)
+    access.read_conversation(caller, conversation_id)
     check_id(conversation_id)
     number = check_after(after)
     size = page_size(limit)

@@ -74,7 +74,7 @@ def redact(
     Numbers, times and authors stay; projections over a matched turn lose their text; matched turns that were blank
     already count again. An act that matched anything leaves a row in the trail.
     """
-    access.conversation(caller, conversation_id)
+    access.erase_conversation(caller, conversation_id)
     check_id(conversation_id)
     if through is not None and turns is not None:
         raise InvalidValue("give through= or turns=, not both")
@@ -119,7 +119,7 @@ def trail(
     limit: int | None = None,
 ) -> list[JsonBytes]:
     """Acts of the whole store or of the named conversations, newest first; bounded, never paged."""
-    access.conversations(caller, conversations)
+    access.read_conversations(caller, conversations)
     # Contract order: the ids, then the limit (its upper bound is judged with the types already).
     for conversation_id in conversations or ():
         check_id(conversation_id)

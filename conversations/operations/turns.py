@@ -47,7 +47,7 @@ def append(caller: Caller, *, conversation_id: str, messages: Messages, actor: s
 
     :raises InvalidValue: no messages
     """
-    access.conversation(caller, conversation_id)
+    access.append_conversation(caller, conversation_id)
     check_id(conversation_id)
     if messages.empty:
         raise InvalidValue("a turn must carry at least one message")
@@ -72,7 +72,7 @@ def read(caller: Caller, *, conversation_id: str, after: int | None = None, limi
 
     A limit up to 500 is a total bound; without one, or above, a full page names the turn to go on after.
     """
-    access.conversation(caller, conversation_id)
+    access.read_conversation(caller, conversation_id)
     check_id(conversation_id)
     number = check_after(after)
     size = page_size(limit)
@@ -88,7 +88,7 @@ def read(caller: Caller, *, conversation_id: str, after: int | None = None, limi
 
 def last_number(caller: Caller, *, conversation_id: str) -> int:
     """The highest turn number ever assigned; 0 when there is none."""
-    access.conversation(caller, conversation_id)
+    access.read_conversation(caller, conversation_id)
     check_id(conversation_id)
     found = sql.row(_LAST, (caller.project_id, conversation_id))
     return 0 if found is None else found[0]

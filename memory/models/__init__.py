@@ -1,4 +1,5 @@
+from memory.models.change import ChangeEvent, PendingChange
 from memory.models.document import Document, DocumentVersion
 from memory.models.scope import Redaction, Scope
 
-__all__ = ["Document", "DocumentVersion", "Redaction", "Scope"]
+__all__ = ["ChangeEvent", "Document", "DocumentVersion", "PendingChange", "Redaction", "Scope"]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 from authz.models import Project
 from neosian_site.core.fields import ByteOrderedField
@@ -17,9 +17,23 @@ class Scope(models.Model):
     name = ByteOrderedField()
     acts = models.BigIntegerField(default=0)
     created_at = models.DateTimeField()
+    # The change feed of the scope (memory.models.change): its name, the last number given and the last one pruned.
+    # No stream while nothing was changed since the feed exists.
+    stream = models.UUIDField(null=True)
+    origin = models.TextField(null=True)
+    head = models.BigIntegerField(default=0, db_default=0)
+    floor = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         db_table = "memory_scope"
+        constraints = [
+            models.CheckConstraint(condition=Q(floor__gte=0, head__gte=F("floor")), name="scope_floor_below_head"),
+            models.CheckConstraint(
+                condition=Q(stream__isnull=True, origin__isnull=True, head=0)
+                | Q(stream__isnull=False, origin__in=["empty", "untracked", "restored"]),
+                name="scope_stream_has_origin",
+            ),
+        ]
 
     def __str__(self) -> str:
         return str(self.name)

@@ -1,6 +1,6 @@
 """Documents: read, write, delete, rename, list (seeds/wire "Memory").
 
-The change of a document and its version row commit together or not at all. Locks are taken in one order: the scope
+The change of a document, its version row and its event in the change feed commit together or not at all. Locks are taken in one order: the scope
 (shared by changes of one path, alone by changes of several), then documents.
 """
 
@@ -21,6 +21,8 @@ from memory.errors import (
     VersionMismatch,
 )
 from memory.names import check_path, check_scope
+from memory.operations import feed
+from memory.operations.finding import FOUND_BY, FOUND_BY_VALUES, found_by
 from memory.operations.reading import (
     DOCUMENT_JSON,
     ENTRY_JSON,
@@ -48,16 +50,16 @@ _WRITE = f"""
     WITH held AS MATERIALIZED (
         SELECT {SHARE_SCOPE}
     ), s AS (
-        INSERT INTO memory_scope (project_id, name, acts, created_at)
-        SELECT %(project)s, %(scope)s, 0, %(now)s FROM held
+        INSERT INTO memory_scope (project_id, name, acts, created_at, stream, origin)
+        SELECT %(project)s, %(scope)s, 0, %(now)s, gen_random_uuid(), 'empty' FROM held
         ON CONFLICT (project_id, name) DO NOTHING
     ), d AS (
         INSERT INTO memory_document AS d (
             project_id, scope, path, live, version, last_version, content, extra, actor, redacted,
-            created_at, updated_at, created_version, format
+            created_at, updated_at, created_version, format, {FOUND_BY}
         )
         SELECT %(project)s, %(scope)s, %(path)s, true, 1, 1, %(content)s, '{{}}', %(actor)s, false,
-               %(now)s, %(now)s, 1, 1
+               %(now)s, %(now)s, 1, 1, {FOUND_BY_VALUES}
         FROM held
         ON CONFLICT (project_id, scope, path) DO UPDATE SET
             live = true,
@@ -70,7 +72,11 @@ _WRITE = f"""
             created_at = CASE WHEN d.live THEN d.created_at ELSE excluded.created_at END,
             updated_at = excluded.updated_at,
             created_version = CASE WHEN d.live THEN d.created_version ELSE d.last_version + 1 END,
-            format = CASE WHEN d.format = 1 THEN d.format END
+            format = CASE WHEN d.format = 1 THEN d.format END,
+            search_text = excluded.search_text,
+            governance = excluded.governance,
+            effective_at = excluded.effective_at,
+            expires_at = excluded.expires_at
         RETURNING d.*
     ), v AS (
         INSERT INTO memory_documentversion (
@@ -79,6 +85,11 @@ _WRITE = f"""
         SELECT d.project_id, d.scope, d.path, d.version,
                CASE WHEN d.version = d.created_version THEN 'created' ELSE 'modified' END,
                d.content, d.actor, false, d.updated_at
+        FROM d
+    ), c AS (
+        INSERT INTO memory_pendingchange (project_id, scope, kind, path, version, actor, recorded_at)
+        SELECT d.project_id, d.scope, CASE WHEN d.version = d.created_version THEN 'created' ELSE 'modified' END,
+               d.path, d.version, d.actor, d.updated_at
         FROM d
     )
     SELECT {DOCUMENT_JSON} FROM d
@@ -103,6 +114,7 @@ _LIVE = """
 _BURY = """
     UPDATE memory_document
     SET live = false, content = '', extra = '{}', redacted = false,
+        search_text = '', governance = 'unmanaged', effective_at = NULL, expires_at = NULL,
         version = last_version + 1, last_version = last_version + 1, updated_at = %(now)s
     WHERE project_id = %(project)s AND scope = %(scope)s AND path = %(path)s
 """
@@ -110,16 +122,18 @@ _BURY = """
 _MOVE_IN = f"""
     INSERT INTO memory_document AS d (
         project_id, scope, path, live, version, last_version, content, extra, actor, redacted,
-        created_at, updated_at, created_version, format
+        created_at, updated_at, created_version, format, {FOUND_BY}
     ) VALUES (
         %(project)s, %(scope)s, %(path)s, true, 1, 1, %(content)s, %(extra)s, %(actor)s, %(redacted)s,
-        %(now)s, %(now)s, 1, 1
+        %(now)s, %(now)s, 1, 1, {FOUND_BY_VALUES}
     )
     ON CONFLICT (project_id, scope, path) DO UPDATE SET
         live = true, version = d.last_version + 1, last_version = d.last_version + 1,
         created_version = d.last_version + 1, content = excluded.content, extra = excluded.extra,
         actor = excluded.actor, redacted = excluded.redacted,
-        created_at = excluded.created_at, updated_at = excluded.updated_at
+        created_at = excluded.created_at, updated_at = excluded.updated_at,
+        search_text = excluded.search_text, governance = excluded.governance,
+        effective_at = excluded.effective_at, expires_at = excluded.expires_at
     WHERE d.format = 1
     RETURNING {DOCUMENT_JSON}, d.version
 """
@@ -142,7 +156,7 @@ _LIST_PREFIX = _list("AND d.path < %(below)s")
 
 def read(caller: Caller, *, scope: str, path: str) -> JsonBytes | None:
     """The live document, redacted ones with empty content; ``None`` when there is none."""
-    access.scope(caller, scope)
+    access.read_scope(caller, scope)
     check_scope(scope)
     check_path(path)
     found = sql.row(_READ, (caller.project_id, scope, path))
@@ -166,12 +180,12 @@ def write(
     :raises VersionMismatch: the live document is not at ``expected_version``
     :raises DocumentAbsent: a version was expected and there is no live document
     """
-    access.scope(caller, scope)
+    access.write_scope(caller, scope)
     check_scope(scope)
     check_path(path)
     check_text("content", content)
     check_text("actor", actor)
-    params = _params(caller, scope, path, actor=caller.recorded_as(actor), content=content)
+    params = _params(caller, scope, path, actor=caller.recorded_as(actor), content=content, **found_by(path, content))
     try:
         if expected_version is None:
             written = sql.row(_WRITE, params)
@@ -200,7 +214,7 @@ def _check_version(params: dict[str, Any], expected: int) -> None:
 
 def delete(caller: Caller, *, scope: str, path: str, actor: str | None = None) -> bool:
     """Whether there was a live document; its deletion takes the path's next number."""
-    access.scope(caller, scope)
+    access.write_scope(caller, scope)
     check_scope(scope)
     check_path(path)
     check_text("actor", actor)
@@ -212,6 +226,7 @@ def delete(caller: Caller, *, scope: str, path: str, actor: str | None = None) -
             return False
         check_format(live[5], scope, path)
         _bury(params, live)
+        feed.note(params, "deleted", version=live[0] + 1)
     return True
 
 
@@ -230,7 +245,7 @@ def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None 
     :raises DocumentNotFound: no live document at ``src``
     :raises DestinationExists: a live document at ``dst`` (``src`` itself included)
     """
-    access.scope(caller, scope)
+    access.write_scope(caller, scope)
     check_scope(scope)
     check_path(src)
     check_path(dst)
@@ -248,10 +263,12 @@ def rename(caller: Caller, *, scope: str, src: str, dst: str, actor: str | None 
         _, content, redacted, extra, _, _ = live
         _bury(source, live)
         carried = {**target, "content": content, "redacted": redacted, "extra": extra}
+        carried |= found_by(dst, content, redacted=redacted)
         moved = sql.row(_MOVE_IN, carried)
         if moved is None:
             raise MemoryFormatUnsupported(scope, dst, "the path's stored row is of another format")
         sql.execute(_ADD_VERSION, {**carried, "version": moved[1], "action": "created"})
+        feed.note(target, "renamed", version=moved[1], previous_path=src, previous_version=live[0] + 1)
     return JsonBytes(moved[0])
 
 
@@ -264,7 +281,7 @@ def list_documents(
     limit: int | None = None,
 ) -> Page:
     """Live documents by path, bytewise; ``prefix`` is literal text."""
-    access.scope(caller, scope)
+    access.read_scope(caller, scope)
     size = page_size(limit)
     check_scope(scope)
     if size == 0:

@@ -49,7 +49,7 @@ _NEVER = "infinity"
 
 def versions(caller: Caller, *, scope: str, path: str, cursor: str | None = None, limit: int | None = None) -> Page:
     """The version rows of one path, newest first; a deleted path's too."""
-    access.scope(caller, scope)
+    access.read_scope(caller, scope)
     size = page_size(limit, DEFAULT_VERSIONS)
     check_scope(scope)
     check_path(path)
@@ -72,7 +72,7 @@ def history(
     limit: int | None = None,
 ) -> Page:
     """Every version row of every path of the scope, newest first; ties by path, then by number downwards."""
-    access.scope(caller, scope)
+    access.read_scope(caller, scope)
     size = page_size(limit)
     check_scope(scope)
     if size == 0:
@@ -106,7 +106,7 @@ def redactions(
     limit: int | None = None,
 ) -> Page:
     """The scope's redaction trail, newest first."""
-    access.scope(caller, scope)
+    access.read_scope(caller, scope)
     size = page_size(limit)
     check_scope(scope)
     if size == 0:

@@ -7,6 +7,7 @@ from django.db import transaction
 from authz import access
 from authz.caller import Caller
 from memory.names import check_path, check_scope
+from memory.operations import feed
 from memory.operations.reading import HOLD_SCOPE
 from neosian_site.core import clock, sql
 from neosian_site.core.values import check_text
@@ -18,7 +19,8 @@ _MATCHED = """
 """
 # Blanking removes the content from the row and from every index over it: the next search cannot find it.
 _BLANK_DOCUMENTS = """
-    UPDATE memory_document SET content = '', redacted = true
+    UPDATE memory_document
+    SET content = '', redacted = true, search_text = '', governance = 'unmanaged', effective_at = NULL, expires_at = NULL
     WHERE project_id = %(project)s AND scope = %(scope)s AND live AND NOT redacted {path}
 """
 _BLANK_VERSIONS = """
@@ -41,7 +43,7 @@ def redact(caller: Caller, *, scope: str, path: str | None = None, actor: str | 
 
     Numbers, times, actors and ``extra`` stay. An act that matched anything leaves a row in the trail.
     """
-    access.scope(caller, scope)
+    access.erase_scope(caller, scope)
     check_scope(scope)
     if path is not None:
         check_path(path)
@@ -63,4 +65,5 @@ def redact(caller: Caller, *, scope: str, path: str | None = None, actor: str | 
         sql.execute(_BLANK_DOCUMENTS.format(path=narrowed), params)
         sql.execute(_BLANK_VERSIONS.format(path=narrowed), params)
         sql.execute(_RECORD, {**params, "count": count})
+        feed.note(params, "erased", count=count)
     return count

@@ -13,6 +13,7 @@ from authz.caller import Caller
 from memory.archive import ScopeArchive
 from memory.errors import ScopeOccupied
 from memory.names import check_path, check_scope
+from memory.operations.finding import BURIED, restored_as
 from memory.operations.reading import HOLD_SCOPE
 from neosian_site.core import clock, sql
 from neosian_site.core.errors import InvalidValue
@@ -22,8 +23,8 @@ _SCOPES = "SELECT name FROM memory_scope WHERE project_id = %s ORDER BY name"
 # A scope's row exists exactly where the scope holds a document, a version row or a redaction: making it is the
 # emptiness check. Racing restores and writes are shut out by the scope's lock.
 _OCCUPY = """
-    INSERT INTO memory_scope (project_id, name, acts, created_at)
-    VALUES (%(project)s, %(scope)s, %(acts)s, %(now)s)
+    INSERT INTO memory_scope (project_id, name, acts, created_at, stream, origin)
+    VALUES (%(project)s, %(scope)s, %(acts)s, %(now)s, gen_random_uuid(), 'restored')
     ON CONFLICT (project_id, name) DO NOTHING
     RETURNING acts
 """
@@ -99,7 +100,7 @@ def _check(scope: str, archive: ScopeArchive) -> None:
 _KEY = ("project_id", "scope")
 _DOCUMENT_COLUMNS = (
     *_KEY, "path", "live", "version", "last_version", "created_version", "content", "extra", "actor", "redacted",
-    "created_at", "updated_at", "format",
+    "created_at", "updated_at", "format", "search_text", "governance", "effective_at", "expires_at",
 )  # fmt: skip
 _VERSION_COLUMNS = (*_KEY, "path", "version", "action", "content", "actor", "redacted", "created_at")
 _REDACTION_COLUMNS = (*_KEY, "position", "path", "actor", "created_at", "count")
@@ -116,11 +117,11 @@ def _document_rows(key: tuple[int, str], archive: ScopeArchive) -> Iterator[tupl
         last = max(row.version, highest.pop(row.path, 0))
         yield (
             *key, row.path, True, row.version, last, 0, row.content, row.extra, row.actor, row.redacted,
-            row.created_at, row.updated_at, 1,
+            row.created_at, row.updated_at, 1, *restored_as(row.path, row.content, redacted=row.redacted),
         )  # fmt: skip
     # A path with rows and no document: its counter is kept in a buried row.
     for path, last in highest.items():
-        yield (*key, path, False, last, last, 0, "", "{}", None, False, newest[path], newest[path], 1)
+        yield (*key, path, False, last, last, 0, "", "{}", None, False, newest[path], newest[path], 1, *BURIED)
 
 
 def _version_rows(key: tuple[int, str], archive: ScopeArchive) -> Iterator[tuple[Any, ...]]:

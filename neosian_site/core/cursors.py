@@ -45,6 +45,20 @@ def read(listing: str, cursor: str, *kinds: type) -> tuple[Any, ...]:
     return tuple(parts[1:])
 
 
+def pack(parts: list[Any]) -> str:
+    """The parts of a cursor whose payload a specification fixes: padded URL-safe base64 of compact ASCII JSON."""
+    return base64.urlsafe_b64encode(json.dumps(parts, separators=(",", ":")).encode()).decode()
+
+
+def unpack(cursor: str) -> list[Any] | None:
+    """The parts :func:`pack` spelled, or ``None`` for anything else."""
+    try:
+        parts = json.loads(base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True))
+    except (ValueError, RecursionError):
+        return None
+    return parts if isinstance(parts, list) else None
+
+
 def _comparable(part: Any) -> bool:
     """Whether the database can take the value at all."""
     if isinstance(part, int):

@@ -28,13 +28,29 @@ def rows(statement: str, params: Params = ()) -> list[Row]:
 
 def rows_planned_afresh(statement: str, params: Params = ()) -> list[Row]:
     """As :func:`rows`, for a statement whose best plan hangs on the values: they are written into its text."""
+    with _spelled_out(statement, params) as cursor:
+        found: list[Row] = cursor.fetchall()
+    return found
+
+
+def execute_spelled_out(statement: str, params: Params = ()) -> None:
+    """Run a statement that takes no parameters of its own (``DECLARE``): they are written into its text."""
+    with _spelled_out(statement, params):
+        pass
+
+
+def _spelled_out(statement: str, params: Params) -> Any:
     wrapper = connections[DEFAULT_DB_ALIAS]
     wrapper.ensure_connection()
-    if wrapper.force_debug_cursor:
-        return rows(statement, params)
-    with wrapper.wrap_database_errors, ClientCursor(wrapper.connection) as cursor:
-        found: list[Row] = cursor.execute(statement, params).fetchall()
-    return found
+    with wrapper.wrap_database_errors:
+        if wrapper.force_debug_cursor:
+            # Spelled out by psycopg, run through Django's cursor, which counts it.
+            with ClientCursor(wrapper.connection) as speller:
+                spelled = speller.mogrify(statement, params)
+            counted = wrapper.cursor()
+            counted.execute(spelled)
+            return counted
+        return ClientCursor(wrapper.connection).execute(statement, params)
 
 
 def row(statement: str, params: Params = ()) -> Row | None:
@@ -98,6 +114,11 @@ def json_object(**members: str) -> str:
 def json_string(column: str) -> str:
     """SQL for a text column as a JSON string, ``null`` for NULL."""
     return f"coalesce(to_json({column})::text, 'null')"
+
+
+def json_number(column: str) -> str:
+    """SQL for a nullable number as JSON."""
+    return f"coalesce({column}::text, 'null')"
 
 
 def json_plain(column: str) -> str:

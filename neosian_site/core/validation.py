@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from neosian_site.core.errors import InvalidValue
+from neosian_site.core.errors import InvalidValue, quoted
 
 MISSING_PARAMETER = "missing parameter"
 MALFORMED_REQUEST = "malformed request"
@@ -22,6 +22,10 @@ class Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore", frozen=True)
 
 
+class Closed(Strict):
+    """An object that refuses a key it does not know, and null where the field does not say so."""
+
+
 Model = TypeVar("Model", bound=Strict)
 
 
@@ -29,8 +33,14 @@ def decode(model: type[Model], data: dict[str, Any], *, absent: str = MISSING_PA
     """``data`` as ``model``.
 
     :param absent: how a missing key is announced
-    :raises InvalidValue: the first field, in the model's order, that is missing or of another type
+    :raises InvalidValue: a key a closed model does not know, or the first field, in the model's order, that is missing
+        or of another type
     """
+    if issubclass(model, Closed):
+        # Before any field is looked at, and in an order that does not hang on the sender's.
+        for key in sorted(data):
+            if key not in model.model_fields:
+                raise InvalidValue(f"unknown parameter: {quoted(key)}")
     try:
         return model.model_validate(data)
     except ValidationError as error:

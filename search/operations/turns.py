@@ -34,7 +34,7 @@ def search(
 
     :raises InvalidValue: a blank query, or a limit above 500 or below 1
     """
-    access.conversations(caller, conversations)
+    access.read_conversations(caller, conversations)
     # Contract order: the query, the ids, then the limit (its upper bound is judged with the types already).
     terms = list(dict.fromkeys(fold(term) for term in split_terms(query)))
     if not terms:

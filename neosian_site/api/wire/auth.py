@@ -1,8 +1,10 @@
-"""The bearer gate and the allowance gate (seeds/wire "Auth")."""
+"""The bearer gate, and what a request's own names open (seeds/wire "Auth", "Exact-scope grants")."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 from django.http import HttpRequest
 
@@ -12,12 +14,33 @@ from neosian_site.core.errors import NotPermitted
 
 _SCHEME = "Bearer "
 
-# What a route reads its authority from: the one parameter that can open it.
-Reach = Literal["scope", "conversation_id", "conversations", "store"]
-
 
 class Unauthenticated(Exception):
     """No token, or one that makes nobody; every kind of stranger looks alike."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What a route needs: the one parameter that can open it, and the gate that judges its value."""
+
+    # None: the whole store.
+    parameter: str | None
+    allow: Callable[[Caller, Any], None]
+    operator: bool = False
+
+    @property
+    def kind(self) -> type:
+        return list if self.parameter == "conversations" else str
+
+
+READ_SCOPE = Need("scope", access.read_scope)
+WRITE_SCOPE = Need("scope", access.write_scope)
+ERASE_SCOPE = Need("scope", access.erase_scope, operator=True)
+READ_CONVERSATION = Need("conversation_id", access.read_conversation)
+APPEND_CONVERSATION = Need("conversation_id", access.append_conversation)
+ERASE_CONVERSATION = Need("conversation_id", access.erase_conversation, operator=True)
+READ_CONVERSATIONS = Need("conversations", lambda caller, ids: access.read_conversations(caller, _strings(ids)))
+WHOLE_STORE = Need(None, lambda caller, _: access.whole_store(caller), operator=True)
 
 
 def authenticate(request: HttpRequest) -> Caller:
@@ -35,25 +58,44 @@ def authenticate(request: HttpRequest) -> Caller:
     return caller
 
 
-def admit(caller: Caller, body: dict[str, Any], reach: Reach) -> None:
-    """Hold a constrained token to its allowance, before any type or grammar is looked at.
+def admit(caller: Caller, body: dict[str, Any], need: Need) -> None:
+    """Hold a caller to its allowance and its grants, before any type or grammar is looked at.
 
-    Every name the body gives is judged, whatever the route does with it: a key the route ignores can refuse but never
-    authorize. The route's own parameter must be there with its right type.
+    The route's own parameter must be there with its right type. An allowance judges every name the body gives,
+    whatever the route does with it: a key the route ignores can refuse but never authorize. Grants judge the route's
+    own parameter alone.
 
     :raises NotPermitted: something named, or the whole store, is out of reach
     """
-    if caller.allowance is None:
+    if caller.allowance is None and caller.grants is None:
         return
-    if reach == "store":
-        access.whole_store(caller)
+    access.entry(caller)
+    own = None if need.parameter is None else body.get(need.parameter)
+    if need.parameter is None:
+        need.allow(caller, None)
+    if caller.allowance is not None:
+        _hold_to_allowance(caller, body)
+        if not isinstance(own, need.kind):
+            raise NotPermitted("this token's allowance does not reach the whole store")
+    if caller.grants is not None and need.parameter is not None:
+        if need.operator:
+            access.operator(caller)
+        if not isinstance(own, need.kind):
+            raise NotPermitted("this token's grants do not permit read on the whole store")
+        need.allow(caller, own)
+
+
+def _hold_to_allowance(caller: Caller, body: dict[str, Any]) -> None:
     scope, conversation_id, ids = (body.get(key) for key in ("scope", "conversation_id", "conversations"))
     if isinstance(scope, str):
-        access.scope(caller, scope)
+        access.reach_scope(caller, scope)
     if isinstance(conversation_id, str):
-        access.conversation(caller, conversation_id)
+        access.reach_conversation(caller, conversation_id)
     if isinstance(ids, list):
-        access.conversations(caller, [item for item in ids if isinstance(item, str)])
-    own = body.get(reach)
-    if not isinstance(own, list if reach == "conversations" else str):
-        raise NotPermitted("this token's allowance does not reach the whole store")
+        for name in _strings(ids):
+            access.reach_conversation(caller, name)
+
+
+def _strings(items: list[Any]) -> list[str]:
+    # Anything else is left to the type check, which answers 400.
+    return [item for item in items if isinstance(item, str)]

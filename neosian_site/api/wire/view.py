@@ -65,12 +65,12 @@ class WireView(GatedView):
 
     http_method_names = ["post"]
     request_model: ClassVar[type[Strict]]
-    # What a constrained token's authority is judged by.
-    reach: ClassVar[auth.Reach]
+    # What a caller's authority is judged by.
+    need: ClassVar[auth.Need]
 
     def handle(self, request: HttpRequest) -> HttpResponse:
         body = _read_object(request)
-        auth.admit(self.caller, body, self.reach)
+        auth.admit(self.caller, body, self.need)
         asked = decode(self.request_model, body)
         del body  # What was asked is another form of it, and it may be 64 MiB.
         return json_answer(self.answer(self.caller, asked))

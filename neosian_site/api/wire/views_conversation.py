@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from authz.caller import Caller
 from conversations.operations import projections, redaction, turns
-from neosian_site.api.wire import render, requests
+from neosian_site.api.wire import auth, render, requests
 from neosian_site.api.wire.view import WireView
 from search.operations import turns as turn_search
 
 
-class ConversationView(WireView):
-    reach = "conversation_id"
+class Reading(WireView):
+    need = auth.READ_CONVERSATION
 
 
-class AppendTurn(ConversationView):
+class Appending(WireView):
+    need = auth.APPEND_CONVERSATION
+
+
+class AppendTurn(Appending):
     request_model = requests.AppendTurn
 
     def answer(self, caller: Caller, asked: requests.AppendTurn) -> bytes:
         return render.one("turn", turns.append(caller, **dict(asked)))
 
 
-class ReadTurns(ConversationView):
+class ReadTurns(Reading):
     request_model = requests.ReadConversation
 
     def answer(self, caller: Caller, asked: requests.ReadConversation) -> bytes:
         return render.numbered_page("turns", turns.read(caller, **dict(asked)))
 
 
-class LastTurnNumber(ConversationView):
+class LastTurnNumber(Reading):
     request_model = requests.Conversation
 
     def answer(self, caller: Caller, asked: requests.Conversation) -> bytes:
@@ -35,14 +39,14 @@ class LastTurnNumber(ConversationView):
 
 
 class SearchTurns(WireView):
-    reach = "conversations"
+    need = auth.READ_CONVERSATIONS
     request_model = requests.SearchTurns
 
     def answer(self, caller: Caller, asked: requests.SearchTurns) -> bytes:
         return render.many("turns", turn_search.search(caller, **dict(asked)))
 
 
-class AppendProjections(ConversationView):
+class AppendProjections(Appending):
     request_model = requests.AppendProjections
 
     def answer(self, caller: Caller, asked: requests.AppendProjections) -> bytes:
@@ -50,14 +54,15 @@ class AppendProjections(ConversationView):
         return render.EMPTY
 
 
-class ReadProjections(ConversationView):
+class ReadProjections(Reading):
     request_model = requests.ReadConversation
 
     def answer(self, caller: Caller, asked: requests.ReadConversation) -> bytes:
         return render.numbered_page("entries", projections.read(caller, **dict(asked)))
 
 
-class RedactTurns(ConversationView):
+class RedactTurns(WireView):
+    need = auth.ERASE_CONVERSATION
     request_model = requests.RedactTurns
 
     def answer(self, caller: Caller, asked: requests.RedactTurns) -> bytes:
@@ -65,7 +70,7 @@ class RedactTurns(ConversationView):
 
 
 class TurnRedactions(WireView):
-    reach = "conversations"
+    need = auth.READ_CONVERSATIONS
     request_model = requests.TurnRedactions
 
     def answer(self, caller: Caller, asked: requests.TurnRedactions) -> bytes:

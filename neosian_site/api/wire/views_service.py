@@ -17,19 +17,22 @@ WIRE_VERSION = 6
 
 class Capabilities(GatedView):
     def handle(self, request: HttpRequest) -> HttpResponse:
-        return json_answer(
-            jsonio.text(
-                {
-                    "wire_version": WIRE_VERSION,
-                    "neosian_version": __version__,
-                    "backend": "PostgresStore",
-                    "supports_optimistic_concurrency": True,
-                    "pageable": True,
-                    "erasable": True,
-                    "client": self.caller.client,
-                }
-            )
-        )
+        answer: dict[str, Any] = {
+            "wire_version": WIRE_VERSION,
+            "neosian_version": __version__,
+            "backend": "PostgresStore",
+            "supports_optimistic_concurrency": True,
+            "pageable": True,
+            "erasable": True,
+            "client": self.caller.client,
+            "memory_search": {"version": 1},
+            "knowledge_policy": {"version": 1},
+            "change_feed": {"version": 1},
+        }
+        # What is enforced, never what the token may do.
+        if self.caller.grants is not None:
+            answer["authorization"] = {"version": 1, "mode": "scoped"}
+        return json_answer(jsonio.text(answer))
 
 
 class NoRoute(GatedView):

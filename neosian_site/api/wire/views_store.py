@@ -7,12 +7,12 @@ from conversations.archive import ConversationArchive
 from conversations.operations import store as conversation_store
 from memory.archive import ScopeArchive
 from memory.operations import store as scope_store
-from neosian_site.api.wire import render, requests
+from neosian_site.api.wire import auth, render, requests
 from neosian_site.api.wire.view import WireView
 
 
 class StoreView(WireView):
-    reach = "store"
+    need = auth.WHOLE_STORE
 
 
 class Scopes(StoreView):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Any, TextIO
 
 import click
+from django.conf import settings
 
 from authz.models import ApiToken
+from authz.models.project import DEFAULT_SLUG
 from authz.operations import clients, projects
 from neosian_site.core import clock
+from neosian_site.core.errors import InvalidValue
 from neosian_site.management.bridge import ClickCommand, json_option, show, table
 
 project_option = click.option("--project", required=True, help="The project's name.")
@@ -18,7 +21,7 @@ actor_option = click.option("--actor", required=True, help="Whom its writes are 
 
 @click.group()
 def client() -> None:
-    """Make, list and revoke clients of the wire. A token is shown once, when its client is made."""
+    """Make, list, suspend and revoke clients of the wire. A token is shown once, when its client is made."""
 
 
 @client.command()
@@ -26,14 +29,21 @@ def client() -> None:
 @actor_option
 @click.option("--scope-prefix", help="Literal start of every memory scope it may use; '' for any.")
 @click.option("--id-prefix", help="Literal start of every conversation id it may use; '' for any.")
+@click.option("--expires", help="When its token ends by itself, e.g. 2027-01-01T00:00:00Z; never if not given.")
 @json_option
-def create(project: str, actor: str, scope_prefix: str | None, id_prefix: str | None, as_json: bool) -> None:
+def create(
+    project: str, actor: str, scope_prefix: str | None, id_prefix: str | None, expires: str | None, as_json: bool
+) -> None:
     """Make a client and print its token.
 
     With neither prefix it reaches the whole project. With one, the half that is not given is closed.
     """
     issued = clients.create(
-        project=projects.named(project), actor=actor, scope_prefix=scope_prefix, conversation_prefix=id_prefix
+        project=projects.named(project),
+        actor=actor,
+        scope_prefix=scope_prefix,
+        conversation_prefix=id_prefix,
+        expires_at=None if expires is None else _moment(expires),
     )
     text = f"client {actor} of project {project} made; its token, shown only now:\n{issued.token}"
     show({"client": _shape(issued.client), "token": issued.token}, text, as_json=as_json)
@@ -65,8 +75,74 @@ def revoke(project: str, actor: str, as_json: bool) -> None:
     show({"client": _shape(ended)}, f"client {actor} of project {project} revoked", as_json=as_json)
 
 
+@client.command()
+@project_option
+@actor_option
+@json_option
+def suspend(project: str, actor: str, as_json: bool) -> None:
+    """Refuse a client's token, on every server within 5 seconds, until it is resumed."""
+    changed = clients.suspend(project=projects.named(project), actor=actor)
+    show({"client": _shape(changed)}, f"client {actor} of project {project} suspended", as_json=as_json)
+
+
+@client.command()
+@project_option
+@actor_option
+@json_option
+def resume(project: str, actor: str, as_json: bool) -> None:
+    """Take a suspended client's token again."""
+    changed = clients.resume(project=projects.named(project), actor=actor)
+    show({"client": _shape(changed)}, f"client {actor} of project {project} resumed", as_json=as_json)
+
+
+@client.command()
+@project_option
+@actor_option
+@click.option("--at", "moment", help="When its token ends by itself, e.g. 2027-01-01T00:00:00Z.")
+@click.option("--never", is_flag=True, help="It does not end by itself.")
+@json_option
+def expire(project: str, actor: str, moment: str | None, never: bool, as_json: bool) -> None:
+    """Set when a client's token ends by itself."""
+    if never == (moment is not None):
+        raise click.UsageError("give exactly one of --at and --never")
+    at = None if moment is None else _moment(moment)
+    changed = clients.expire(project=projects.named(project), actor=actor, at=at)
+    text = f"client {actor} of project {project} ends {'never' if at is None else clock.render(at)}"
+    show({"client": _shape(changed)}, text, as_json=as_json)
+
+
+@client.command("import-table")
+@click.option("--project", default=DEFAULT_SLUG, show_default=True, help="The project's name.")
+@click.option("--file", type=click.File(), help="Read the table from a file ('-' for standard input).")
+@json_option
+def import_table(project: str, file: TextIO | None, as_json: bool) -> None:
+    """Make a client of each entry of the environment's token table (NEOSIAN_SERVE_TOKEN); all of them or none.
+
+    Each keeps its token and what it reaches. Afterwards take the table out of the environment: while a token stands
+    there it is judged there.
+    """
+    table = settings.NEOSIAN_SERVE_TOKEN if file is None else file.read().strip()
+    if table is None:
+        raise click.UsageError("NEOSIAN_SERVE_TOKEN is not set; set it or give --file")
+    made, present = clients.import_table(project=projects.named(project), table=table)
+    lines = [*(f"made     {actor}" for actor in made), *(f"present  {actor}" for actor in present)]
+    text = "\n".join([*lines, f"imported {len(made)} of {len(made) + len(present)} entries into project {project}"])
+    show({"project": project, "made": made, "present": present}, text, as_json=as_json)
+
+
+def _moment(text: str) -> datetime:
+    try:
+        return clock.parse(text)
+    except InvalidValue as error:
+        raise click.UsageError(str(error)) from error
+
+
 def _state(row: ApiToken) -> str:
-    return "live" if row.revoked_at is None else "revoked"
+    if row.revoked_at is not None:
+        return "revoked"
+    if row.expires_at is not None and row.expires_at <= clock.now():
+        return "expired"
+    return "live" if row.suspended_at is None else "suspended"
 
 
 def _reach(row: ApiToken) -> str:
@@ -81,20 +157,9 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def _shape(row: ApiToken) -> dict[str, Any]:
-    return {
-        "project": row.project.slug,
-        "actor": row.actor,
-        "hint": row.hint,
-        "constrained": row.constrained,
-        "scope_prefix": row.scope_prefix,
-        "id_prefix": row.conversation_prefix,
-        "created_at": clock.render(row.created_at),
-        "expires_at": _time(row.expires_at),
-        "revoked_at": _time(row.revoked_at),
-        "last_used_at": _time(row.last_used_at),
-    }
+    return {"project": row.project.slug, **clients.shape(row), "last_used_at": _time(row.last_used_at)}
 
 
 class Command(ClickCommand):
-    help = "Make, list and revoke wire clients."
+    help = "Make, list, suspend and revoke wire clients."
     command = client

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
-from authz.models import Project
-from authz.operations import projects
+from authz.models.project import OPEN, SCOPED
+from authz.operations import grants, projects
 from neosian_site.core import clock
 from neosian_site.management.bridge import ClickCommand, json_option, show, table
 
 
 @click.group()
 def project() -> None:
-    """Make and list projects. A project is a whole store: its names and rows are its own."""
+    """Make, list, suspend and scope projects. A project is a whole store: its names and rows are its own."""
 
 
 @project.command()
@@ -24,7 +22,7 @@ def project() -> None:
 def create(name: str, label: str, as_json: bool) -> None:
     """Make an empty project."""
     made = projects.create(slug=name, label=label)
-    show({"project": _shape(made)}, f"project {made.slug} made", as_json=as_json)
+    show({"project": projects.shape(made)}, f"project {made.slug} made", as_json=as_json)
 
 
 @project.command("list")
@@ -32,19 +30,54 @@ def create(name: str, label: str, as_json: bool) -> None:
 def list_(as_json: bool) -> None:
     """Every project."""
     found = projects.listed()
-    rows = [(p.slug, "suspended" if p.suspended_at else "active", clock.render(p.created_at), p.label) for p in found]
-    show({"projects": [_shape(p) for p in found]}, table(("NAME", "STATE", "CREATED", "LABEL"), rows), as_json=as_json)
+    rows = [
+        (p.slug, "suspended" if p.suspended_at else "active", p.access, clock.render(p.created_at), p.label)
+        for p in found
+    ]
+    show(
+        {"projects": [projects.shape(p) for p in found]},
+        table(("NAME", "STATE", "ACCESS", "CREATED", "LABEL"), rows),
+        as_json=as_json,
+    )
 
 
-def _shape(row: Project) -> dict[str, Any]:
-    return {
-        "name": row.slug,
-        "label": row.label,
-        "created_at": clock.render(row.created_at),
-        "suspended_at": clock.render(row.suspended_at) if row.suspended_at else None,
-    }
+@project.command()
+@click.option("--name", required=True, help="The project's name.")
+@json_option
+def suspend(name: str, as_json: bool) -> None:
+    """Refuse every token of a project, on every server within 5 seconds, until it is resumed. Nothing is removed."""
+    changed = projects.suspend(project=projects.named(name))
+    show({"project": projects.shape(changed)}, f"project {name} suspended", as_json=as_json)
+
+
+@project.command()
+@click.option("--name", required=True, help="The project's name.")
+@json_option
+def resume(name: str, as_json: bool) -> None:
+    """Take a suspended project's tokens again."""
+    changed = projects.resume(project=projects.named(name))
+    show({"project": projects.shape(changed)}, f"project {name} resumed", as_json=as_json)
+
+
+@project.command()
+@click.option("--name", required=True, help="The project's name.")
+@click.argument("mode", type=click.Choice([OPEN, SCOPED]))
+@json_option
+def access(name: str, mode: str, as_json: bool) -> None:
+    """Switch grants on (scoped) or off (open) for every client of a project.
+
+    While it is scoped a client may do what its grants say and nothing else; see "grants explain".
+    """
+    named = projects.named(name)
+    changed = projects.set_access(project=named, access=mode)
+    text = f"project {name} is {mode}"
+    if mode == SCOPED and not (count := len(grants.entries(project=named))):
+        text += "; it has no grants, so no client may do anything"
+    elif mode == SCOPED:
+        text += f"; {count} {'client has' if count == 1 else 'clients have'} grants"
+    show({"project": projects.shape(changed)}, text, as_json=as_json)
 
 
 class Command(ClickCommand):
-    help = "Make and list projects."
+    help = "Make, list, suspend and scope projects."
     command = project

@@ -20,10 +20,11 @@ import click
 from django.conf import settings
 from django.core.management import call_command
 
-from authz import token_table
+from authz import startup, token_table
 from authz.models import ApiToken
 from authz.models.project import DEFAULT_SLUG
 from authz.operations import clients, projects
+from neosian_site.core.errors import InvalidValue
 from neosian_site.management.bridge import ClickCommand, json_option, show
 
 READY_SECONDS = 60.0
@@ -49,11 +50,10 @@ def serve(port: int, as_json: bool) -> int:
 
     Without NEOSIAN_SERVE_TOKEN, and while project "default" has no client, it makes one and prints its token once.
     """
-    if settings.NEOSIAN_SERVE_TOKEN is not None:
-        try:
-            token_table.parse(settings.NEOSIAN_SERVE_TOKEN)
-        except token_table.TableRefused as refused:
-            raise click.UsageError(str(refused)) from refused
+    try:
+        startup.check(settings.NEOSIAN_SERVE_TOKEN, settings.NEOSIAN_SERVE_GRANTS)
+    except InvalidValue as refused:
+        raise click.UsageError(str(refused)) from refused
     host = os.environ.get("NEOSIAN_BIND", "127.0.0.1")
     if _taken(host, port):
         raise click.ClickException(f"port {port} is in use; stop what serves there, or set PORT to another")

@@ -1,0 +1,107 @@
+"""``manage.py changes``: how long change feeds are kept, and starting one over."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import click
+
+from authz.caller import Caller
+from authz.models.project import DEFAULT_SLUG
+from authz.operations import projects
+from memory.operations import changes as operations
+from memory.operations import store
+from neosian_site.core import clock
+from neosian_site.management.bridge import ClickCommand, json_option, show
+
+project_option = click.option(
+    "--project", default=DEFAULT_SLUG, envvar="NEOSIAN_PROJECT", show_default=True, help="The project's name."
+)
+actor_option = click.option("--actor", default="admin:changes", show_default=True, help="Whom the log names.")
+
+
+@click.group()
+def changes() -> None:
+    """Prune and reset the change feeds of a project's scopes. Documents and their history are never touched."""
+
+
+@changes.command()
+@project_option
+@click.option("--scope", "scopes", multiple=True, help="Only this scope's feed; may be given several times.")
+@click.option("--older-than", metavar="Nd", help="Events recorded more than N days (Nd) or hours (Nh) ago.")
+@click.option("--keep", type=click.IntRange(0), help="Events beyond the newest N of each feed.")
+@click.option("--write", is_flag=True, help="Remove them; without it only say how many there are.")
+@actor_option
+@json_option
+def prune(
+    project: str,
+    scopes: tuple[str, ...],
+    older_than: str | None,
+    keep: int | None,
+    write: bool,
+    actor: str,
+    as_json: bool,
+) -> None:
+    """Forget old events of every feed, or of the named scopes'. A preview unless --write is given.
+
+    A reader that has not come so far is told what it missed, and reads its scope in full.
+    """
+    if older_than is None and keep is None:
+        raise click.UsageError("give --older-than, --keep or both")
+    before = None if older_than is None else clock.now() - _duration(older_than)
+    caller = Caller(projects.named(project).pk, actor)
+    feeds: list[dict[str, str | int]] = []
+    removed = 0
+    # One scope after the other, each in a transaction of its own.
+    for scope in scopes or store.scopes(caller):
+        through = operations.retention_cursor(caller, scope=scope, before=before, keep=keep)
+        if through is None:
+            continue
+        pruned = operations.prune(caller, scope=scope, through=through, write=write)
+        if pruned.removed:
+            removed += pruned.removed
+            feeds.append({"scope": scope, "removed": pruned.removed, "earliest_cursor": pruned.earliest})
+    verb = "removed" if write else "would remove"
+    lines = [f"{feed['scope']}  {feed['removed']}" for feed in feeds]
+    lines.append(f"{verb} {removed} events of {len(feeds)} feeds" if feeds else "nothing to remove")
+    value = {"verb": "prune", "project": project, "write": write, "removed": removed, "feeds": feeds}
+    show(value, "\n".join(lines), as_json=as_json)
+
+
+def _duration(text: str) -> timedelta:
+    number, unit = text[:-1], text[-1:]
+    if not number.isascii() or not number.isdigit() or number.startswith("0") or unit not in ("d", "h"):
+        raise click.UsageError(f"not a duration: {text!r} (e.g. 30d or 12h)")
+    try:
+        return timedelta(days=int(number)) if unit == "d" else timedelta(hours=int(number))
+    except OverflowError as error:
+        raise click.UsageError(f"{text!r} is longer than there is time") from error
+
+
+@changes.command()
+@project_option
+@click.option("--scope", "scopes", multiple=True, help="This scope's feed; may be given several times.")
+@click.option("--all", "every", is_flag=True, help="Every feed of the project.")
+@actor_option
+@json_option
+def reset(project: str, scopes: tuple[str, ...], every: bool, actor: str, as_json: bool) -> None:
+    """Start feeds over, which tells every reader to read its scope in full.
+
+    To be run after the database was taken back to an earlier moment: until then a feed could repeat numbers.
+    """
+    if every == bool(scopes):
+        raise click.UsageError("give --scope or --all")
+    caller = Caller(projects.named(project).pk, actor)
+    streams = {scope: str(operations.reset(caller, scope=scope)) for scope in scopes or store.scopes(caller)}
+    lines = [*(f"{scope}  {stream}" for scope, stream in streams.items()), f"reset {len(streams)} feeds"]
+    value = {
+        "verb": "reset",
+        "project": project,
+        "feeds": [{"scope": scope, "stream": stream} for scope, stream in streams.items()],
+    }
+    show(value, "\n".join(lines), as_json=as_json)
+
+
+class Command(ClickCommand):
+    help = "Prune and reset change feeds."
+    command = changes
