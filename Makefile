@@ -7,10 +7,10 @@ PORT ?= 8000
 export PORT
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check lint types layers migrations bench clean
+.PHONY: help run test check lint types layers migrations bench bench-search clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/run.stamp ## Serve the API on 127.0.0.1:$(PORT), with a private database unless DATABASE_URL is set
 	@$(BIN)/python manage.py serve
@@ -35,6 +35,9 @@ migrations: $(VENV)/dev.stamp ## No model change without its migration
 
 bench: $(VENV)/run.stamp ## Load two servers in turn: make bench ARGS="--a URL --a-token T --b URL --b-token U"
 	@$(BIN)/python deploy/bench.py $(ARGS)
+
+bench-search: $(VENV)/run.stamp ## The searches: make bench-search ARGS="--url U --token T --database-url D [--peer-url P --peer-token Q]"
+	@$(BIN)/python deploy/bench_search.py $(ARGS)
 
 clean: ## Remove the environment and caches; data stays
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

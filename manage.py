@@ -35,7 +35,11 @@ def _end(number: int, frame: FrameType | None) -> NoReturn:
 
 
 def _needs_no_database(argv: list[str]) -> bool:
-    return len(argv) < 2 or argv[1] in {"help", "version", "check"} or bool({"--help", "-h", "--version"} & set(argv))
+    return (
+        len(argv) < 2
+        or argv[1] in {"help", "version", "check", "conformance", "schema"}
+        or bool({"--help", "-h", "--version"} & set(argv))
+    )
 
 
 if __name__ == "__main__":

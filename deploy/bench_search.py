@@ -24,7 +24,6 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-SCOPE = "bench:search"
 CONVERSATION_TURNS = 1000
 COMMON = "harbour"
 RARE_WORDS = 200
@@ -87,9 +86,9 @@ def in_parallel(jobs: Iterator[Callable[[Server], None]], url: str, token: str, 
     print(file=sys.stderr)
 
 
-def fill_documents(url: str, token: str, count: int) -> None:
+def fill_documents(url: str, token: str, scope: str, count: int) -> None:
     def write(number: int, text: str) -> Callable[[Server], None]:
-        body = {"scope": SCOPE, "path": f"notes/{number:06d}", "content": text}
+        body = {"scope": scope, "path": f"notes/{number:06d}", "content": text}
         return lambda server: server.post("memory/write", body)
 
     jobs = (write(number, text) for number, text in enumerate(texts(count, 1024, 1)))
@@ -155,17 +154,18 @@ def main() -> None:
     parser.add_argument("--peer-token", default="")
     parser.add_argument("--documents", type=int, default=100_000)
     parser.add_argument("--turns", type=int, default=200_000)
+    parser.add_argument("--scope", default="bench:search", help="where the documents are")
     parser.add_argument("--filled", action="store_true", help="the servers hold everything from an earlier run")
     parser.add_argument("--seconds", type=float, default=10.0, help="for each question")
     args = parser.parse_args()
     if not args.filled:
-        fill_documents(args.url, args.token, args.documents)
+        fill_documents(args.url, args.token, args.scope, args.documents)
         fill_turns(args.url, args.token, args.turns)
         if args.peer_url:
             fill_turns(args.peer_url, args.peer_token, args.turns)
     ours = Server(args.url, args.token)
     rows = [
-        *document_rows(ours, args.database_url, args.seconds),
+        *document_rows(ours, args.scope, args.database_url, args.seconds),
         *turn_rows(ours, Server(args.peer_url, args.peer_token) if args.peer_url else None, args.seconds),
     ]
     print("| question | per second | p50 ms | p95 ms |\n| --- | ---: | ---: | ---: |")
@@ -173,10 +173,10 @@ def main() -> None:
         print(measured.row)
 
 
-def document_rows(ours: Server, database_url: str, seconds: float) -> Iterator[Measured]:
+def document_rows(ours: Server, scope: str, database_url: str, seconds: float) -> Iterator[Measured]:
     def search(query: Callable[[int], str], least: int) -> Callable[[int], int]:
         def ask(number: int) -> int:
-            hits = len(ours.post("memory/search", {"scope": SCOPE, "query": query(number)})["hits"])
+            hits = len(ours.post("memory/search", {"scope": scope, "query": query(number)})["hits"])
             assert hits >= least, (query(number), hits)
             return hits
 
@@ -193,7 +193,7 @@ def document_rows(ours: Server, database_url: str, seconds: float) -> Iterator[M
         )
 
         def ask(number: int) -> int:
-            return len(database.execute(scan, (SCOPE, selective(number))).fetchall())
+            return len(database.execute(scan, (scope, selective(number))).fetchall())
 
         yield measure("the same by scanning, in the database alone", ask, seconds, 2000)
     yield measure("memory/search, a term of every document, first page", search(lambda _: COMMON, 20), seconds, 2000)

@@ -10,6 +10,8 @@ from typing import Any
 
 import httpx
 
+from tests.contracts import recorder
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -51,7 +53,7 @@ class _Calls:
 
 
 class WireClient(_Calls):
-    """Whole requests through the same WSGI application the server runs."""
+    """Whole requests through the same WSGI application the server runs; every answer is held to the contract."""
 
     def __init__(self, token: str | None) -> None:
         self.token = token
@@ -97,7 +99,9 @@ class WireClient(_Calls):
             started["headers"] = {name.lower(): value for name, value in found}
 
         pieces = b"".join(application(environ, start_response))
-        return Answer(started["status"], started["headers"], pieces)
+        answer = Answer(started["status"], started["headers"], pieces)
+        recorder.hold(method, path, answer)
+        return answer
 
 
 class LiveClient(_Calls):

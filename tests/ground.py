@@ -26,6 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     # The first hook there is; it adds no option.
     os.environ["NEOSIAN_SERVE_TOKEN"] = TOKEN_TABLE
     os.environ["NEOSIAN_LOG_LEVEL"] = "WARNING"
+    # None is made and kept in the checkout.
+    os.environ["NEOSIAN_SECRET_KEY"] = "for tests alone, and long enough to be one"
     # Workers of a parallel run inherit the address; only the process that started the database stops it.
     if "DATABASE_URL" not in os.environ:
         stack = contextlib.ExitStack()

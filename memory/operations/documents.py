@@ -1,7 +1,7 @@
 """Documents: read, write, delete, rename, list (seeds/wire "Memory").
 
-The change of a document, its version row and its event in the change feed commit together or not at all. Locks are taken in one order: the scope
-(shared by changes of one path, alone by changes of several), then documents.
+The change of a document, its version row and its event in the change feed commit together or not at all. Locks are
+taken in one order: the scope (shared by changes of one path, alone by changes of several), then documents.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ _MATCHED = """
 # Blanking removes the content from the row and from every index over it: the next search cannot find it.
 _BLANK_DOCUMENTS = """
     UPDATE memory_document
-    SET content = '', redacted = true, search_text = '', governance = 'unmanaged', effective_at = NULL, expires_at = NULL
+    SET content = '', redacted = true,
+        search_text = '', governance = 'unmanaged', effective_at = NULL, expires_at = NULL
     WHERE project_id = %(project)s AND scope = %(scope)s AND live AND NOT redacted {path}
 """
 _BLANK_VERSIONS = """

@@ -5,7 +5,7 @@ The hot operations are single SQL statements; the ORM's model instances cost mor
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, connection, connections
@@ -134,3 +134,17 @@ def json_bool(column: str) -> str:
 def json_time(column: str) -> str:
     """SQL for a ``timestamptz`` as a JSON string."""
     return json_plain(f"({time_text(column)})")
+
+
+def batches(keys: Iterable[Row], most_bytes: int) -> Iterator[list[Row]]:
+    """Runs of keys whose rows can be held in memory together; each key's last column is its row's size in bytes."""
+    batch: list[Row] = []
+    held = 0
+    for key in keys:
+        if batch and held + key[-1] > most_bytes:
+            yield batch
+            batch, held = [], 0
+        batch.append(key)
+        held += key[-1]
+    if batch:
+        yield batch

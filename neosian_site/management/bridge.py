@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -14,7 +15,22 @@ import click
 from django.core.management.base import BaseCommand
 from django.db import connections
 
+from authz.models.project import DEFAULT_SLUG
+from conversations.errors import ConversationFormatUnsupported, ConversationIdInvalid, ConversationOccupied
+from memory.errors import DocumentNotFound, MemoryConflict, MemoryFormatUnsupported, PathInvalid, ScopeInvalid
 from neosian_site.core.errors import DomainError
+
+# The contract's codes, for refusals a person may look up.
+CODES: dict[type, str] = {
+    ScopeInvalid: "memory_scope_invalid",
+    PathInvalid: "memory_path_invalid",
+    DocumentNotFound: "memory_document_not_found",
+    MemoryConflict: "memory_conflict",
+    MemoryFormatUnsupported: "memory_format_unsupported",
+    ConversationIdInvalid: "agent_conversation_id_invalid",
+    ConversationOccupied: "agent_conversation_conflict",
+    ConversationFormatUnsupported: "agent_conversation_format_unsupported",
+}
 
 
 class ClickCommand(BaseCommand):
@@ -36,7 +52,7 @@ class ClickCommand(BaseCommand):
             click.echo("aborted", err=True)
             return 130
         except DomainError as error:
-            click.echo(f"error: {error}", err=True)
+            click.echo(f"error: {coded(error)}", err=True)
             return 1
         finally:
             connections.close_all()
@@ -49,6 +65,15 @@ class ClickCommand(BaseCommand):
         raise NotImplementedError("the command line is click's")
 
 
+def coded(error: Exception) -> str:
+    """A refusal's message, behind the contract's code where it has one."""
+    code = next((CODES[kind] for kind in type(error).__mro__ if kind in CODES), None)
+    return str(error) if code is None else f"[{code}] {error}"
+
+
+project_option = click.option(
+    "--project", default=DEFAULT_SLUG, envvar="NEOSIAN_PROJECT", show_default=True, help="The project's name."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 
 
@@ -64,3 +89,28 @@ def table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in (headings, *rows)
     )
+
+
+class Progress:
+    """How far long work has come, on standard error: on a terminal, or once it takes longer than a moment."""
+
+    PATIENCE_SECONDS = 2.0
+    STEP_SECONDS = 0.5
+
+    def __init__(self, what: str) -> None:
+        self.what = what
+        self.started = self.told = time.monotonic()
+        self.said = False
+
+    def __call__(self, done: int, total: int | None = None) -> None:
+        now = time.monotonic()
+        patient = sys.stderr.isatty() or now - self.started > self.PATIENCE_SECONDS
+        if patient and now - self.told > self.STEP_SECONDS:
+            self.told, self.said = now, True
+            text = f"{self.what}: {done}" + ("" if total is None else f" of {total}")
+            click.echo(f"\r{text}" if sys.stderr.isatty() else text, err=True, nl=not sys.stderr.isatty())
+
+    def close(self) -> None:
+        """End the line a terminal is left on."""
+        if self.said and sys.stderr.isatty():
+            click.echo(err=True)

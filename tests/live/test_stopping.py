@@ -321,7 +321,7 @@ def test_serve_makes_everything_of_a_first_start_keeps_it_and_leaves_nothing_run
     first = serving.start("--json")
     made = serving.announced(first)
     url = f"http://127.0.0.1:{serving.port}"
-    assert (sorted(made), made["url"], made["client"]) == (["client", "curl", "token", "url"], url, "client:default")
+    assert (sorted(made), made["url"], made["client"]) == (["admin", "client", "curl", "token", "url"], url, "client:default")
     assert made["token"].startswith("ns_")
     curl = ["bash", "-c", made["curl"]]
     done = subprocess.run(curl, env=environment(None), text=True, capture_output=True, timeout=30)
@@ -346,7 +346,13 @@ def test_serve_makes_everything_of_a_first_start_keeps_it_and_leaves_nothing_run
 
     # The second start keeps the data and makes no second client.
     again = serving.start("--json")
-    assert serving.announced(again) == {"url": url, "client": None, "token": None, "curl": None}
+    assert serving.announced(again) == {
+        "url": url,
+        "client": None,
+        "token": None,
+        "curl": None,
+        "admin": f"{url}/admin/",
+    }
     with socket.create_connection(("127.0.0.1", serving.port), timeout=30) as connection:
         asked = request("/v1/memory/read", {"scope": "user:me", "path": "notes/hello"}, token=made["token"])
         assert ask(connection, asked).json == read

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import click
 
 from authz.caller import Caller
-from authz.models.project import DEFAULT_SLUG
 from authz.operations import projects
 from memory.operations import changes as operations
 from memory.operations import store
 from neosian_site.core import clock
-from neosian_site.management.bridge import ClickCommand, json_option, show
+from neosian_site.management.bridge import ClickCommand, json_option, project_option, show
+from neosian_site.management.times import duration
 
-project_option = click.option(
-    "--project", default=DEFAULT_SLUG, envvar="NEOSIAN_PROJECT", show_default=True, help="The project's name."
-)
 actor_option = click.option("--actor", default="admin:changes", show_default=True, help="Whom the log names.")
 
 
@@ -48,7 +43,7 @@ def prune(
     """
     if older_than is None and keep is None:
         raise click.UsageError("give --older-than, --keep or both")
-    before = None if older_than is None else clock.now() - _duration(older_than)
+    before = None if older_than is None else clock.now() - duration(older_than)
     caller = Caller(projects.named(project).pk, actor)
     feeds: list[dict[str, str | int]] = []
     removed = 0
@@ -66,16 +61,6 @@ def prune(
     lines.append(f"{verb} {removed} events of {len(feeds)} feeds" if feeds else "nothing to remove")
     value = {"verb": "prune", "project": project, "write": write, "removed": removed, "feeds": feeds}
     show(value, "\n".join(lines), as_json=as_json)
-
-
-def _duration(text: str) -> timedelta:
-    number, unit = text[:-1], text[-1:]
-    if not number.isascii() or not number.isdigit() or number.startswith("0") or unit not in ("d", "h"):
-        raise click.UsageError(f"not a duration: {text!r} (e.g. 30d or 12h)")
-    try:
-        return timedelta(days=int(number)) if unit == "d" else timedelta(hours=int(number))
-    except OverflowError as error:
-        raise click.UsageError(f"{text!r} is longer than there is time") from error
 
 
 @changes.command()

@@ -12,8 +12,8 @@ from authz.models import ApiToken
 from authz.models.project import DEFAULT_SLUG
 from authz.operations import clients, projects
 from neosian_site.core import clock
-from neosian_site.core.errors import InvalidValue
 from neosian_site.management.bridge import ClickCommand, json_option, show, table
+from neosian_site.management.times import moment_of
 
 project_option = click.option("--project", required=True, help="The project's name.")
 actor_option = click.option("--actor", required=True, help="Whom its writes are recorded under, e.g. client:alice.")
@@ -43,7 +43,7 @@ def create(
         actor=actor,
         scope_prefix=scope_prefix,
         conversation_prefix=id_prefix,
-        expires_at=None if expires is None else _moment(expires),
+        expires_at=None if expires is None else moment_of(expires),
     )
     text = f"client {actor} of project {project} made; its token, shown only now:\n{issued.token}"
     show({"client": _shape(issued.client), "token": issued.token}, text, as_json=as_json)
@@ -105,7 +105,7 @@ def expire(project: str, actor: str, moment: str | None, never: bool, as_json: b
     """Set when a client's token ends by itself."""
     if never == (moment is not None):
         raise click.UsageError("give exactly one of --at and --never")
-    at = None if moment is None else _moment(moment)
+    at = None if moment is None else moment_of(moment)
     changed = clients.expire(project=projects.named(project), actor=actor, at=at)
     text = f"client {actor} of project {project} ends {'never' if at is None else clock.render(at)}"
     show({"client": _shape(changed)}, text, as_json=as_json)
@@ -128,13 +128,6 @@ def import_table(project: str, file: TextIO | None, as_json: bool) -> None:
     lines = [*(f"made     {actor}" for actor in made), *(f"present  {actor}" for actor in present)]
     text = "\n".join([*lines, f"imported {len(made)} of {len(made) + len(present)} entries into project {project}"])
     show({"project": project, "made": made, "present": present}, text, as_json=as_json)
-
-
-def _moment(text: str) -> datetime:
-    try:
-        return clock.parse(text)
-    except InvalidValue as error:
-        raise click.UsageError(str(error)) from error
 
 
 def _state(row: ApiToken) -> str:

@@ -12,9 +12,7 @@ from authz.models import ApiToken, Project
 from authz.models.project import DEFAULT_SLUG, SCOPED
 from authz.operations import explanation, projects
 from authz.operations import grants as operations
-from neosian_site.management.bridge import ClickCommand, json_option, show, table
-
-project_option = click.option("--project", default=DEFAULT_SLUG, show_default=True, help="The project's name.")
+from neosian_site.management.bridge import ClickCommand, json_option, project_option, show, table
 
 
 @click.group()
@@ -37,8 +35,7 @@ def show_(project: str, as_json: bool) -> None:
 
 def _rows(entry: ClientEntry) -> list[tuple[str, str, str, str]]:
     rows = [(entry.actor, "store", "", "operate")] if entry.operator else []
-    for scope in entry.scopes:
-        rows.append((entry.actor, "scope", scope.scope, _may(read=scope.read, write=scope.write)))
+    rows += [(entry.actor, "scope", row.scope, _may(read=row.read, write=row.write)) for row in entry.scopes]
     for grant in entry.conversations:
         name = f"{grant.prefix}*" if grant.prefix is not None else ", ".join(grant.ids or ())
         rows.append((entry.actor, "conversations", name, _may(read=grant.read, append=grant.append)))

@@ -12,12 +12,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import FrameType
 
 import click
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.management import call_command
 
 from authz import startup, token_table
@@ -40,6 +41,8 @@ class Announcement:
     client: str | None
     token: str | None
     curl: str | None
+    # None: switched off.
+    admin: str | None = None
 
 
 @click.command()
@@ -59,7 +62,7 @@ def serve(port: int, as_json: bool) -> int:
         raise click.ClickException(f"port {port} is in use; stop what serves there, or set PORT to another")
     call_command("migrate", verbosity=0, interactive=False)
     url = f"http://{host}:{port}"
-    announcement = _announcement(url)
+    announcement = replace(_announcement(url), admin=f"{url}/admin/" if settings.NEOSIAN_ADMIN else None)
     server = _start(port)
     try:
         if _wait_until_ready(url, server):
@@ -144,6 +147,13 @@ def _text(made: Announcement) -> str:
             f"Project {DEFAULT_SLUG} has clients; their tokens were shown when they were made. Another one:",
             f"  {sys.executable} manage.py client create --project {DEFAULT_SLUG} --actor client:NAME",
         ]
+    if made.admin is not None:
+        lines.append(f"Admin: {made.admin}")
+        if not get_user_model().objects.filter(is_active=True, is_staff=True).exists():
+            lines += [
+                "Nobody can log in to it yet. While this serves, make an account in another terminal:",
+                f"  {sys.executable} manage.py createsuperuser",
+            ]
     return "\n".join(lines)
 
 

@@ -94,7 +94,7 @@ PATHS = [
     ("GET", "/mcp"),
     ("GET", "/openapi.json"),
     ("GET", "/contracts"),
-    ("GET", "/admin/"),
+    ("GET", "/administrator"),
     ("BREW", "/v1/memory/read"),
 ]
 

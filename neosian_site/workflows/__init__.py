@@ -1,0 +1,1 @@
+"""What spans the apps: order only. Each step is an operation of one of them."""
