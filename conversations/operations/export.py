@@ -26,14 +26,17 @@ _TURNS = """
     ORDER BY turn
 """
 _PROJECTION_KEYS = """
-    SELECT position, octet_length(text) FROM conversations_projection
-    WHERE project_id = %(project)s AND conversation = %(conversation)s AND position > %(after)s
-    ORDER BY position LIMIT %(keys)s
+    SELECT turn, span, position, octet_length(text) FROM conversations_projection
+    WHERE project_id = %(project)s AND conversation = %(conversation)s
+      AND (turn, span, position) > (%(turn)s, %(span)s, %(position)s)
+    ORDER BY turn, span, position LIMIT %(keys)s
 """
 _PROJECTIONS = """
     SELECT turn, span, kind, text, format FROM conversations_projection
-    WHERE project_id = %(project)s AND conversation = %(conversation)s AND position BETWEEN %(first)s AND %(last)s
-    ORDER BY position
+    WHERE project_id = %(project)s AND conversation = %(conversation)s
+      AND (turn, span, position) >= (%(first_turn)s, %(first_span)s, %(first_position)s)
+      AND (turn, span, position) <= (%(last_turn)s, %(last_span)s, %(last_position)s)
+    ORDER BY turn, span, position
 """
 _ACTS = """
     SELECT position, created_at, actor, turns FROM conversations_turnredaction
@@ -44,22 +47,36 @@ _ACTS = """
 
 def turns(caller: Caller, *, conversation_id: str) -> Iterator[dict[str, Any]]:
     """Every turn, ascending; blanked ones with no message and marked."""
-    for turn, created_at, messages, actor, redacted, row_format in _rows(caller, conversation_id, _TURN_KEYS, _TURNS):
-        check_format(row_format, conversation_id)
-        row = {
-            "turn": turn,
-            "created_at": clock.render(created_at),
-            "messages": json.loads(messages),
-            "actor": actor,
-        }
-        yield {**row, "redacted": True} if redacted else row
+    params = _params(caller, conversation_id)
+    while keys := sql.rows(_TURN_KEYS, params):
+        for batch in sql.batches(keys, BATCH_BYTES):
+            bounds = {"first": batch[0][0], "last": batch[-1][0]}
+            for turn, created_at, messages, actor, redacted, row_format in sql.rows(_TURNS, {**params, **bounds}):
+                check_format(row_format, conversation_id)
+                row = {
+                    "turn": turn,
+                    "created_at": clock.render(created_at),
+                    "messages": json.loads(messages),
+                    "actor": actor,
+                }
+                yield {**row, "redacted": True} if redacted else row
+        params["after"] = keys[-1][0]
 
 
 def projections(caller: Caller, *, conversation_id: str) -> Iterator[dict[str, Any]]:
-    """Every projection, in the order of arrival."""
-    for turn, span, kind, text, row_format in _rows(caller, conversation_id, _PROJECTION_KEYS, _PROJECTIONS):
-        check_format(row_format, conversation_id)
-        yield {"turn": turn, "span": span, "kind": kind, "text": text}
+    """Every projection, in the order in which they are read: by turn, span and arrival."""
+    params = {**_params(caller, conversation_id), "turn": 0, "span": 0, "position": 0}
+    while keys := sql.rows(_PROJECTION_KEYS, params):
+        for batch in sql.batches(keys, BATCH_BYTES):
+            bounds = {
+                f"{end}_{name}": value
+                for end, key in (("first", batch[0]), ("last", batch[-1]))
+                for name, value in zip(("turn", "span", "position"), key[:3], strict=True)
+            }
+            for turn, span, kind, text, row_format in sql.rows(_PROJECTIONS, {**params, **bounds}):
+                check_format(row_format, conversation_id)
+                yield {"turn": turn, "span": span, "kind": kind, "text": text}
+        params |= dict(zip(("turn", "span", "position"), keys[-1][:3], strict=True))
 
 
 def redactions(caller: Caller, *, conversation_id: str) -> Iterator[dict[str, Any]]:
@@ -69,14 +86,6 @@ def redactions(caller: Caller, *, conversation_id: str) -> Iterator[dict[str, An
         for _, created_at, actor, numbers in rows:
             yield {"created_at": clock.render(created_at), "actor": actor, "turns": numbers}
         params["after"] = rows[-1][0]
-
-
-def _rows(caller: Caller, conversation_id: str, keys_of: str, rows_of: str) -> Iterator[sql.Row]:
-    params = _params(caller, conversation_id)
-    while keys := sql.rows(keys_of, params):
-        for batch in sql.batches(keys, BATCH_BYTES):
-            yield from sql.rows(rows_of, {**params, "first": batch[0][0], "last": batch[-1][0]})
-        params["after"] = keys[-1][0]
 
 
 def _params(caller: Caller, conversation_id: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _WAITING = """
     CROSS JOIN LATERAL (
         SELECT count(*) AS waiting FROM (
             SELECT 1 FROM memory_pendingchange p
-            WHERE p.project_id = k.project_id AND p.scope = k.name LIMIT %(most)s
+            WHERE p.project_id = k.project_id AND p.scope = k.name ORDER BY p.arrival LIMIT %(most)s
         ) c
     ) w
     ORDER BY k.place

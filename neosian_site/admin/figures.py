@@ -12,14 +12,18 @@ CAP = 10_000
 LIST_CAP = 1_000
 
 
-def bounded(source: str, conditions: str, most: str = "%(most)s") -> str:
-    """SQL that counts the rows of ``source``, one more than the bound at most."""
-    return f"(SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {conditions} LIMIT {most}) c)"
+def bounded(source: str, conditions: str, order: str) -> str:
+    """SQL that counts the rows of ``source``, ``%(most)s`` of them at most.
+
+    The order is an index's: without it a few projects that hold most of a table make PostgreSQL expect every project
+    to, and read the whole table for one that holds nothing.
+    """
+    return f"(SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {conditions} ORDER BY {order} LIMIT %(most)s) c)"
 
 
-def count(source: str, conditions: str, params: Mapping[str, Any]) -> str:
+def count(source: str, conditions: str, order: str, params: Mapping[str, Any]) -> str:
     """How many rows a list has, as it is shown."""
-    found = sql.row(f"SELECT {bounded(source, conditions)}", {**params, "most": CAP + 1})
+    found = sql.row(f"SELECT {bounded(source, conditions, order)}", {**params, "most": CAP + 1})
     assert found is not None, "a count always answers"
     return shown(found[0])
 
@@ -39,12 +43,16 @@ def size(number: int) -> str:
     return f"{amount:,.1f} TB"
 
 
+# Clients are made one by one, by people: they are counted to their end, in one pass.
 _PROJECTS = f"""
+    WITH clients AS (
+        SELECT t.project_id, count(*) AS number FROM authz_apitoken t WHERE t.project_id = ANY(%(ids)s) GROUP BY 1
+    )
     SELECT p.id,
-        {bounded("authz_apitoken t", "t.project_id = p.id")},
-        {bounded("authz_grantclient g", "g.project_id = p.id")},
-        {bounded("memory_scope s", "s.project_id = p.id")},
-        {bounded("conversations_conversation v", "v.project_id = p.id")}
+        coalesce((SELECT number FROM clients WHERE project_id = p.id), 0),
+        {bounded("authz_grantclient g", "g.project_id = p.id", "g.actor")},
+        {bounded("memory_scope s", "s.project_id = p.id", "s.name")},
+        {bounded("conversations_conversation v", "v.project_id = p.id", "v.id")}
     FROM unnest(%(ids)s::bigint[]) AS p(id)
 """
 
@@ -53,6 +61,6 @@ def of_projects(ids: Iterable[int], cap: int) -> dict[int, dict[str, str]]:
     """What each of these projects holds: clients, grants, scopes, conversations."""
     names = ("clients", "grants", "scopes", "conversations")
     return {
-        number: dict(zip(names, (shown(figure, cap) for figure in figures), strict=True))
-        for number, *figures in sql.rows(_PROJECTS, {"ids": list(ids), "most": cap + 1})
+        number: dict(zip(names, (f"{clients:,}", *(shown(figure, cap) for figure in figures)), strict=True))
+        for number, clients, *figures in sql.rows(_PROJECTS, {"ids": list(ids), "most": cap + 1})
     }

@@ -106,7 +106,7 @@ class Listing:
         try:
             self._judge(asked)
             found = self._page(asked, request.GET.get("after", ""))
-            total = figures.count(self.source, " AND ".join(asked.conditions), asked.params)
+            total = figures.count(self.source, " AND ".join(asked.conditions), ", ".join(self.key), asked.params)
         except InvalidValue as refused:
             problem = str(refused)
         if len(found) > PAGE_ROWS:

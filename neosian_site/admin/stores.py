@@ -10,8 +10,8 @@ from neosian_site.core import clock, sql
 
 _MOST = {"most": figures.CAP + 1}
 
-# Each LATERAL reads one row shown, and of it no more rows than the bound. A content's length is known without reading
-# the content.
+# Each LATERAL reads what one row shown holds, no further than the bound and in an index's order (see
+# ``figures.bounded``). A content's length is known without reading the content.
 _SCOPE_FIGURES = """
     SELECT k.place, d.documents, d.redacted, d.bytes, v.versions, v.bytes
     FROM unnest(%(projects)s::bigint[], %(names)s::text[]) WITH ORDINALITY AS k(project_id, name, place)
@@ -20,14 +20,14 @@ _SCOPE_FIGURES = """
                coalesce(sum(octet_length(content)), 0)::bigint AS bytes
         FROM (
             SELECT redacted, content FROM memory_document d
-            WHERE d.project_id = k.project_id AND d.scope = k.name AND d.live LIMIT %(most)s
+            WHERE d.project_id = k.project_id AND d.scope = k.name AND d.live ORDER BY d.path LIMIT %(most)s
         ) c
     ) d
     CROSS JOIN LATERAL (
         SELECT count(*) AS versions, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
         FROM (
             SELECT content FROM memory_documentversion v
-            WHERE v.project_id = k.project_id AND v.scope = k.name LIMIT %(most)s
+            WHERE v.project_id = k.project_id AND v.scope = k.name ORDER BY v.path, v.version LIMIT %(most)s
         ) c
     ) v
     ORDER BY k.place
@@ -41,14 +41,14 @@ _CONVERSATION_FIGURES = """
                coalesce(sum(pg_column_size(messages)) FILTER (WHERE NOT redacted), 0)::bigint AS bytes
         FROM (
             SELECT redacted, messages FROM conversations_turn t
-            WHERE t.project_id = k.project_id AND t.conversation = k.name LIMIT %(most)s
+            WHERE t.project_id = k.project_id AND t.conversation = k.name ORDER BY t.turn LIMIT %(most)s
         ) c
     ) t
     CROSS JOIN LATERAL (
         SELECT count(*) AS projections, coalesce(sum(octet_length(text)), 0)::bigint AS bytes
         FROM (
             SELECT text FROM conversations_projection p
-            WHERE p.project_id = k.project_id AND p.conversation = k.name LIMIT %(most)s
+            WHERE p.project_id = k.project_id AND p.conversation = k.name ORDER BY p.position LIMIT %(most)s
         ) c
     ) p
     ORDER BY k.place
@@ -60,7 +60,8 @@ _VERSIONS = """
     CROSS JOIN LATERAL (
         SELECT count(*) AS versions FROM (
             SELECT 1 FROM memory_documentversion v
-            WHERE v.project_id = %(project)s AND v.scope = %(scope)s AND v.path = k.path LIMIT %(most)s
+            WHERE v.project_id = %(project)s AND v.scope = %(scope)s AND v.path = k.path
+            ORDER BY v.version LIMIT %(most)s
         ) c
     ) v
     ORDER BY k.place

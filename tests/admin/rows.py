@@ -7,7 +7,7 @@ from hashlib import sha256
 
 from authz.models import ApiToken, AuthzEvent, GrantClient, Project
 from conversations.models import Conversation, Turn, TurnRedaction
-from memory.models import Document, DocumentVersion, PendingChange, Redaction, Scope
+from memory.models import Document, DocumentVersion, Redaction, Scope
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -69,21 +69,6 @@ def redactions(project: Project, scope: str, count: int, start: int = 0) -> None
     Redaction.objects.bulk_create(
         Redaction(project=project, scope=scope, position=number + 1, path=f"d/{number}", created_at=AT, count=1)
         for number in range(start, count)
-    )
-
-
-def waiting(project: Project, scope: str, count: int) -> None:
-    PendingChange.objects.bulk_create(
-        PendingChange(
-            project=project,
-            scope=scope,
-            arrival=number + 1,
-            kind="created",
-            path=f"d/{number}",
-            version=1,
-            recorded_at=AT,
-        )
-        for number in range(count)
     )
 
 

@@ -13,6 +13,9 @@ _FENCE = "---"
 # In this order, before whatever else the head holds.
 _HEAD = (FORMAT_KEY, "version", "created_at", "updated_at", "actor", "redacted")
 
+# A long text stays on its line, as the published tool writes it.
+_ONE_LINE = 2**31
+
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 
 
@@ -84,7 +87,7 @@ def document(head: dict[str, Any], extra: dict[str, Any], content: str) -> bytes
     if taken:
         raise Unreadable(f"its extra holds the key {taken[0]!r}, which the archive's own head needs")
     mapping: dict[str, Any] = {FORMAT_KEY: FORMAT, **head, **extra}
-    spelled = yaml.dump(mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True)
+    spelled = yaml.dump(mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_ONE_LINE)
     return f"{_FENCE}\n{spelled}{_FENCE}\n{content}".encode()
 
 
