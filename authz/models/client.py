@@ -29,6 +29,7 @@ class ApiToken(models.Model):
     last_used_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
+        verbose_name = "client"
         constraints = [
             # The one lookup that cannot begin with its project: the digest is how the project is found.
             models.UniqueConstraint(fields=["token_sha256"], name="apitoken_digest_uniq"),
