@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from authz.grants import ClientEntry, ConversationGrant, Grants, ScopeGrant, permissions
 from authz.names import check_actor
 from neosian_site.core.errors import InvalidValue, quoted
+from neosian_site.core.names import conversation_fault, conversation_prefix_fault, scope_fault
 
 FORMAT = 1
 MAX_BYTES = 1024 * 1024
@@ -93,6 +94,7 @@ def _scope(table: dict[str, Any], place: str) -> ScopeGrant:
     scope = _text(table, "scope", place)
     if scope is None:
         raise GrantsRefused(f"{place}scope is missing")
+    _named(f"{place}scope", scope, scope_fault)
     read, write = _flag(table, "read", place), _flag(table, "write", place)
     return _made(place, lambda: ScopeGrant(scope, read, write))
 
@@ -103,9 +105,19 @@ def _conversation(table: dict[str, Any], place: str) -> ConversationGrant:
     ids = table.get("ids")
     if ids is not None and not (isinstance(ids, list) and all(isinstance(name, str) for name in ids)):
         raise GrantsRefused(f"{place}ids must be a list of strings")
+    if prefix is not None:
+        _named(f"{place}prefix", prefix, conversation_prefix_fault)
+    for number, name in enumerate(ids or (), start=1):
+        _named(f"{place}ids entry {number}", name, conversation_fault)
     read, append = _flag(table, "read", place), _flag(table, "append", place)
     names = None if ids is None else tuple(ids)
     return _made(place, lambda: ConversationGrant(prefix, names, read, append))
+
+
+def _named(place: str, name: str, fault: Callable[[str], str | None]) -> None:
+    # What is no name is not quoted: it may be anything, a token among them.
+    if (found := fault(name)) is not None:
+        raise GrantsRefused(f"{place}: {found}")
 
 
 def _made(place: str, make: Callable[[], _Made]) -> _Made:

@@ -19,6 +19,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='turn',
-            index=django.contrib.postgres.indexes.GinIndex(models.F('project'), django.contrib.postgres.indexes.OpClass(models.F('search_text'), name='gin_trgm_ops'), name='turn_search_trgm'),
+            index=django.contrib.postgres.indexes.GinIndex(models.F('project'), django.contrib.postgres.indexes.OpClass(models.F('search_text'), name='gin_trgm_ops'), name='turn_search_trgm', gin_pending_list_limit=1024),
         ),
     ]

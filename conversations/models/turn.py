@@ -35,7 +35,13 @@ class Turn(models.Model):
         indexes = [
             models.Index(fields=["project", "-created_at", "-conversation", "-turn"], name="turn_newest"),
             # Trigrams, project by project: a term common in one costs another nothing.
-            GinIndex(F("project"), OpClass(F("search_text"), name="gin_trgm_ops"), name="turn_search_trgm"),
+            GinIndex(
+                F("project"),
+                OpClass(F("search_text"), name="gin_trgm_ops"),
+                name="turn_search_trgm",
+                # KiB of entries waiting to be sorted in: the write that fills the list empties it.
+                gin_pending_list_limit=1024,
+            ),
         ]
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='document',
-            index=django.contrib.postgres.indexes.GinIndex(models.F('project'), models.F('scope'), django.contrib.postgres.indexes.OpClass(models.F('search_text'), name='gin_trgm_ops'), condition=models.Q(models.Q(('search_text', ''), _negated=True), django.db.models.lookups.LessThanOrEqual(models.Func(models.F('search_text'), function='octet_length', output_field=models.IntegerField()), 1048576)), name='document_search_trgm'),
+            index=django.contrib.postgres.indexes.GinIndex(models.F('project'), models.F('scope'), django.contrib.postgres.indexes.OpClass(models.F('search_text'), name='gin_trgm_ops'), condition=models.Q(models.Q(('search_text', ''), _negated=True), django.db.models.lookups.LessThanOrEqual(models.Func(models.F('search_text'), function='octet_length', output_field=models.IntegerField()), 1048576)), name='document_search_trgm', gin_pending_list_limit=1024),
         ),
         migrations.AddIndex(
             model_name='document',

@@ -75,6 +75,8 @@ class Document(models.Model):
                 OpClass(F("search_text"), name="gin_trgm_ops"),
                 condition=~Q(search_text="") & Q(LessThanOrEqual(_SEARCH_BYTES, INDEXED_BYTES)),
                 name="document_search_trgm",
+                # KiB of entries waiting to be sorted in: the write that fills the list empties it.
+                gin_pending_list_limit=1024,
             ),
             models.Index(
                 fields=["project", "scope", "path"],

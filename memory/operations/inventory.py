@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,12 +21,13 @@ _HOLDING = """
 _AUDIT = """
     (
         SELECT v.created_at, v.actor, v.action AS event, v.path, v.version, v.redacted, NULL::bigint AS count,
+               CASE WHEN starts_with(v.path, 'sessions/') THEN left(v.content, %(head)s) END AS session,
                1 AS place, 0 AS position
         FROM memory_documentversion v
         WHERE v.project_id = %(project)s AND v.scope = %(scope)s AND v.created_at >= %(since)s {by_version}
         ORDER BY v.created_at DESC, v.path, v.version DESC LIMIT %(limit)s
     ) UNION ALL (
-        SELECT r.created_at, r.actor, 'redacted', r.path, NULL, false, r.count, 0, r.position
+        SELECT r.created_at, r.actor, 'redacted', r.path, NULL, false, r.count, NULL, 0, r.position
         FROM memory_redaction r
         WHERE r.project_id = %(project)s AND r.scope = %(scope)s AND r.created_at >= %(since)s {by_redaction}
         ORDER BY r.created_at DESC, r.position DESC LIMIT %(limit)s
@@ -33,6 +35,14 @@ _AUDIT = """
     ORDER BY created_at DESC, place, position DESC, path, version DESC
     LIMIT %(limit)s
 """
+
+_BY_ACTOR = (
+    "AND ({column} = %(actor)s OR starts_with({column}, %(actor)s || '#') OR starts_with({column}, %(actor)s || '/'))"
+)
+
+# A sessions document is a short list; what stands further down belongs to no list of ours.
+SESSION_HEAD_CHARS = 8192
+_CONTINUES = re.compile(r"^- continues: *(\S+) *$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +56,8 @@ class LedgerEntry:
     version: int | None
     redacted: bool
     count: int | None
+    # Which conversations a sessions document says it goes on from.
+    continues: list[str]
 
 
 def holding(caller: Caller, *, paths: list[str]) -> list[tuple[str, str]]:
@@ -65,7 +77,8 @@ def audit(
 ) -> list[LedgerEntry]:
     """What was done in a scope, newest first: its history and its erasures, never content.
 
-    :param actor: only what begins with it: ``client:a`` is also ``client:a/x``
+    :param actor: only this one, whatever ``#turn`` stands behind it, and what is under it: ``client:a`` is also
+        ``client:a#4`` and ``client:a/x``, but not ``client:ab``
     """
     access.read_scope(caller, scope)
     check_scope(scope)
@@ -75,10 +88,15 @@ def audit(
         "since": since or "-infinity",
         "actor": actor,
         "limit": limit,
+        "head": SESSION_HEAD_CHARS,
     }
     narrowed = {
-        name: "" if actor is None else f"AND starts_with({alias}.actor, %(actor)s)"
+        name: "" if actor is None else _BY_ACTOR.format(column=f"{alias}.actor")
         for name, alias in (("by_version", "v"), ("by_redaction", "r"))
     }
-    found = sql.rows(_AUDIT.format(**narrowed), params)
-    return [LedgerEntry(*row[:7]) for row in found]
+    return [
+        LedgerEntry(created_at, by, event, path, version, redacted, count, _CONTINUES.findall(session or ""))
+        for created_at, by, event, path, version, redacted, count, session, _, _ in sql.rows(
+            _AUDIT.format(**narrowed), params
+        )
+    ]

@@ -1,6 +1,7 @@
 """Click commands behind ``manage.py``: parse, call, print.
 
-A refusal is one line on standard error and exit status 1 (2 for a wrong command line); ``--json`` prints one object.
+A refusal is one line on standard error and exit status 1 (2 for a wrong command line). ``--json`` prints one object,
+of a refusal too: ``{"error", "hint"}``, where ``error`` is ``usage`` for a wrong command line.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from django.core.management.base import BaseCommand
 from django.db import connections
 
 from authz.models.project import DEFAULT_SLUG
+from authz.operations.projects import ProjectMissing
 from conversations.errors import ConversationFormatUnsupported, ConversationIdInvalid, ConversationOccupied
 from memory.errors import DocumentNotFound, MemoryConflict, MemoryFormatUnsupported, PathInvalid, ScopeInvalid
 from neosian_site.core.errors import DomainError
@@ -30,6 +32,7 @@ CODES: dict[type, str] = {
     ConversationIdInvalid: "agent_conversation_id_invalid",
     ConversationOccupied: "agent_conversation_conflict",
     ConversationFormatUnsupported: "agent_conversation_format_unsupported",
+    ProjectMissing: "project_not_found",
 }
 
 
@@ -46,12 +49,18 @@ class ClickCommand(BaseCommand):
         try:
             status = self.command.main(args, prog_name=prog_name, standalone_mode=False)
         except click.ClickException as error:
+            if "--json" in args:
+                message = error.format_message()
+                usage = isinstance(error, click.UsageError)
+                _echo({"error": "usage", "hint": message} if usage else {"error": message, "hint": None})
             error.show()
             return error.exit_code
         except click.Abort:
             click.echo("aborted", err=True)
             return 130
         except DomainError as error:
+            if "--json" in args:
+                _echo({"error": coded(error), "hint": None})
             click.echo(f"error: {coded(error)}", err=True)
             return 1
         finally:
@@ -79,7 +88,14 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print one JS
 
 def show(value: dict[str, Any], text: str, *, as_json: bool) -> None:
     """The command's result, for a program or for a person."""
-    click.echo(json.dumps(value, ensure_ascii=False) if as_json else text)
+    if as_json:
+        _echo(value)
+    else:
+        click.echo(text)
+
+
+def _echo(value: dict[str, Any]) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False))
 
 
 def table(headings: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
@@ -95,20 +111,24 @@ class Progress:
     """How far long work has come, on standard error: on a terminal, or once it takes longer than a moment."""
 
     PATIENCE_SECONDS = 2.0
-    STEP_SECONDS = 0.5
+    # A line that is written over may change often, a log that grows may not.
+    TERMINAL_STEP_SECONDS = 0.5
+    LOG_STEP_SECONDS = 10.0
 
     def __init__(self, what: str) -> None:
         self.what = what
-        self.started = self.told = time.monotonic()
+        self.started = time.monotonic()
+        self.told = float("-inf")
         self.said = False
 
     def __call__(self, done: int, total: int | None = None) -> None:
-        now = time.monotonic()
-        patient = sys.stderr.isatty() or now - self.started > self.PATIENCE_SECONDS
-        if patient and now - self.told > self.STEP_SECONDS:
-            self.told, self.said = now, True
-            text = f"{self.what}: {done}" + ("" if total is None else f" of {total}")
-            click.echo(f"\r{text}" if sys.stderr.isatty() else text, err=True, nl=not sys.stderr.isatty())
+        now, terminal = time.monotonic(), sys.stderr.isatty()
+        step = self.TERMINAL_STEP_SECONDS if terminal else self.LOG_STEP_SECONDS
+        if now - self.told < step or not (terminal or now - self.started > self.PATIENCE_SECONDS):
+            return
+        self.told, self.said = now, True
+        text = f"{self.what}: {done}" + ("" if total is None else f" of {total}")
+        click.echo(f"\r{text}" if terminal else text, err=True, nl=not terminal)
 
     def close(self) -> None:
         """End the line a terminal is left on."""

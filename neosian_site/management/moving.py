@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import click
 from neosian_site.core.names import conversation_fault, scope_fault
 from neosian_site.management.bridge import coded, show
 from neosian_site.workflows.archive.export import Moved, MoveFailed
+from neosian_site.workflows.archive.layout import ArchiveRefused
 
 
 def names(check: Callable[[str], str | None], what: str) -> Callable[..., tuple[str, ...]]:
@@ -23,6 +26,17 @@ def names(check: Callable[[str], str | None], what: str) -> Callable[..., tuple[
         return values
 
     return judge
+
+
+def directory_argument(*, must_exist: bool) -> Callable[[Any], Any]:
+    """The archive's directory; anything else of this name is a wrong command line."""
+
+    def judge(context: click.Context, parameter: click.Parameter, value: Path) -> Path:
+        if not value.is_dir() and (must_exist or os.path.lexists(value)):
+            raise click.BadParameter(f"{value} is not a directory")
+        return value
+
+    return click.argument("directory", metavar="DIR", type=click.Path(path_type=Path), callback=judge)
 
 
 scope_option = click.option(
@@ -77,7 +91,7 @@ def report(verb: str, root: Path, moved: list[Moved], *, as_json: bool) -> None:
 
 def failed(verb: str, error: MoveFailed, hint: str, *, as_json: bool) -> int:
     """A move that broke off: why, what landed before, and how to go on. Exit status 1."""
-    message = coded(error.cause)
+    message = _plain(error.cause) if isinstance(error.cause, OSError) else coded(error.cause)
     if as_json:
         show({"error": message, "hint": hint, "units": [shape(unit) for unit in error.moved]}, "", as_json=True)
     else:
@@ -86,3 +100,16 @@ def failed(verb: str, error: MoveFailed, hint: str, *, as_json: bool) -> int:
     click.echo(f"error: {message}", err=True)
     click.echo(f"hint: {hint}", err=True)
     return 1
+
+
+@contextmanager
+def files() -> Iterator[None]:
+    """What the file system refuses before anything was moved is a refusal like another."""
+    try:
+        yield
+    except OSError as error:
+        raise ArchiveRefused(_plain(error)) from error
+
+
+def _plain(error: OSError) -> str:
+    return f"{error.filename}: {error.strerror}" if error.filename else error.strerror or str(error)

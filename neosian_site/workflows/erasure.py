@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -58,24 +58,36 @@ def prune(caller: Caller, page: list[IdleConversation], *, before: datetime) -> 
 
     A conversation that was continued in the meantime stays, and is not told.
     """
-    documents = defaultdict(list)
-    for document in session_documents(caller, [row.conversation_id for row in page]):
-        documents[document.path].append(document)
+    documents = _documents_by_path(caller, page)
     for row in page:
         own = documents[f"sessions/{row.conversation_id}"]
         with transaction.atomic():
             if not idle.hold_if_idle(caller, conversation_id=row.conversation_id, before=before):
                 continue
-            redaction.redact(caller, conversation_id=row.conversation_id)
+            turns = redaction.redact(caller, conversation_id=row.conversation_id)
             for document in own:
                 document_redaction.redact(caller, scope=document.scope, path=document.path)
-        yield Pruned(row, own)
+        yield Pruned(replace(row, turns=turns), own)
+
+
+def preview(caller: Caller, page: list[IdleConversation]) -> Iterator[Pruned]:
+    """What :func:`prune` would erase of a page."""
+    documents = _documents_by_path(caller, page)
+    for row in page:
+        yield Pruned(row, documents[f"sessions/{row.conversation_id}"])
 
 
 def session_documents(caller: Caller, conversation_ids: list[str]) -> list[SessionDocument]:
     """The live sessions documents of the conversations, in every scope."""
     found = inventory.holding(caller, paths=[f"sessions/{name}" for name in conversation_ids])
     return [SessionDocument(scope, path) for path, scope in found]
+
+
+def _documents_by_path(caller: Caller, page: list[IdleConversation]) -> dict[str, list[SessionDocument]]:
+    documents: dict[str, list[SessionDocument]] = defaultdict(list)
+    for document in session_documents(caller, [row.conversation_id for row in page]):
+        documents[document.path].append(document)
+    return documents
 
 
 def _redact_documents(caller: Caller, conversation_ids: list[str]) -> list[SessionDocument]:

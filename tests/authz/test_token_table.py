@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from authz.caller import Allowance
 from authz.token_table import TableEntry, TableRefused, parse
-from neosian_site.checks import token_table_can_be_read
+from neosian_site.checks import callers_can_be_told_apart
 
 SECRET = "s3cr3t-v4lue"
 
@@ -165,7 +165,7 @@ def test_what_is_written_by_the_grammar_is_read_back(written):
 @pytest.mark.parametrize(("value", "errors"), [(None, 0), ("plain", 0), ("client:a=t", 0), ("", 1), (f"{SECRET}==", 1)])
 def test_the_system_check_refuses_what_cannot_be_read(settings, value, errors):
     settings.NEOSIAN_SERVE_TOKEN = value
-    found = token_table_can_be_read()
+    found = callers_can_be_told_apart()
     assert [message.id for message in found] == ["neosian.E001"] * errors
     assert SECRET not in "".join(str(message) for message in found)
 

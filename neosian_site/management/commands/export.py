@@ -12,10 +12,11 @@ from neosian_site.management import moving
 from neosian_site.management.bridge import ClickCommand, Progress, json_option, project_option
 from neosian_site.workflows.archive import export as workflow
 from neosian_site.workflows.archive.export import MoveFailed
+from neosian_site.workflows.archive.stores import LocalStore
 
 
 @click.command()
-@click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
+@moving.directory_argument(must_exist=False)
 @project_option
 @moving.scope_option
 @moving.conversation_option
@@ -23,16 +24,18 @@ from neosian_site.workflows.archive.export import MoveFailed
 def export(
     directory: Path, project: str, scopes: tuple[str, ...], conversations: tuple[str, ...], as_json: bool
 ) -> int:
-    """Write a project's store to DIRECTORY: every scope and conversation, or only those named.
+    """Write a project's store to DIR: every scope and conversation, or only those named.
 
-    Pause writers for a picture of one moment. Nothing in DIRECTORY is ever overwritten.
+    Pause writers for a picture of one moment. Nothing in DIR is ever overwritten.
     """
-    caller = Caller(projects.named(project).pk, "admin:export")
+    source = LocalStore(Caller(projects.named(project).pk, "admin:export"))
     progress = Progress("exported units")
     try:
-        moved = workflow.export(caller, directory, workflow.named_or_all(caller, scopes, conversations), progress)
+        with moving.files():
+            units = workflow.named_units(scopes, conversations) or source.units()
+            moved = workflow.export(source, directory, units, progress)
     except MoveFailed as error:
-        return moving.failed("export", error, f"remove {directory} and export again", as_json=as_json)
+        return moving.failed("export", error, "export again into an empty directory", as_json=as_json)
     finally:
         progress.close()
     moving.report("export", directory, moved, as_json=as_json)

@@ -9,7 +9,6 @@ import click
 
 from authz.caller import Caller
 from authz.operations import projects
-from conversations.operations.idle import IdleConversation
 from neosian_site.core import clock
 from neosian_site.management.bridge import ClickCommand, Progress, json_option, project_option, show
 from neosian_site.management.moving import counted
@@ -43,58 +42,67 @@ def prune(
     if write and dry_run:
         raise click.UsageError("--write and --dry-run exclude each other")
     cutoff = clock.now() - duration(older_than) if older_than is not None else moment_of(before or "")
+    # What is said is what is done: whole seconds.
+    cutoff = cutoff.replace(microsecond=0)
     caller = Caller(projects.named(project).pk, actor)
-    rows: list[IdleConversation] = []
-    documents: list[erasure.SessionDocument] = []
+    report = _Report(cutoff, write=write, as_json=as_json)
     progress = Progress("conversations")
-    for page in erasure.stale(caller, before=cutoff):
-        if write:
-            for pruned in erasure.prune(caller, page, before=cutoff):
-                rows.append(pruned.conversation)
-                documents += pruned.documents
-                progress(len(rows))
+    try:
+        for page in erasure.stale(caller, before=cutoff):
+            for pruned in erasure.prune(caller, page, before=cutoff) if write else erasure.preview(caller, page):
+                report.add(pruned)
+                progress(report.count)
+    finally:
+        progress.close()
+        report.end()
+
+
+class _Report:
+    """What was erased, or would be: lines as it happens, or one object at the end.
+
+    Told even where a run breaks off, because what was erased until then stays erased.
+    """
+
+    def __init__(self, cutoff: datetime, *, write: bool, as_json: bool) -> None:
+        self.cutoff, self.write, self.as_json = clock.render(cutoff), write, as_json
+        self.count = self.turns = 0
+        self.rows: list[dict[str, Any]] = []
+        self.documents: list[erasure.SessionDocument] = []
+
+    def add(self, pruned: erasure.Pruned) -> None:
+        row = pruned.conversation
+        self.count += 1
+        self.turns += row.turns
+        self.documents += pruned.documents
+        last = clock.render(row.last_at.replace(microsecond=0))
+        if self.as_json:
+            self.rows.append({"conversation_id": row.conversation_id, "turns": row.turns, "last_at": last})
         else:
-            rows += page
-            documents += erasure.session_documents(caller, [row.conversation_id for row in page])
-            progress(len(rows))
-    progress.close()
-    show(_shape(cutoff, rows, documents, write=write), _text(cutoff, rows, documents, write=write), as_json=as_json)
+            click.echo(f"{row.conversation_id}  {counted(row.turns, 'turn')}  last {last}")
 
+    def end(self) -> None:
+        value = {
+            "verb": "prune",
+            "cutoff": self.cutoff,
+            "dry_run": not self.write,
+            "turns": self.turns,
+            "conversations": self.rows,
+            "documents": [{"scope": document.scope, "path": document.path} for document in self.documents],
+            "client": None,
+        }
+        show(value, self._total(), as_json=self.as_json)
 
-def _shape(
-    cutoff: datetime, rows: list[IdleConversation], documents: list[erasure.SessionDocument], *, write: bool
-) -> dict[str, Any]:
-    return {
-        "verb": "prune",
-        "cutoff": _whole(cutoff),
-        "dry_run": not write,
-        "turns": sum(row.turns for row in rows),
-        "conversations": [
-            {"conversation_id": row.conversation_id, "turns": row.turns, "last_at": _whole(row.last_at)} for row in rows
-        ],
-        "documents": [{"scope": document.scope, "path": document.path} for document in documents],
-        "client": None,
-    }
-
-
-def _text(
-    cutoff: datetime, rows: list[IdleConversation], documents: list[erasure.SessionDocument], *, write: bool
-) -> str:
-    if not rows:
-        return f"nothing older than {_whole(cutoff)}"
-    did = "redacted" if write else "would redact"
-    turns = counted(sum(row.turns for row in rows), "turn")
-    return "\n".join(
-        [
-            *(f"{row.conversation_id}  {counted(row.turns, 'turn')}  last {_whole(row.last_at)}" for row in rows),
-            *(f"{did} /{document.path} in {document.scope}" for document in documents),
-            f"{did} {counted(len(rows), 'conversation')}, {turns} older than {_whole(cutoff)}",
-        ]
-    )
-
-
-def _whole(moment: datetime) -> str:
-    return clock.render(moment.replace(microsecond=0))
+    def _total(self) -> str:
+        if not self.count:
+            return f"nothing older than {self.cutoff}"
+        did = "redacted" if self.write else "would redact"
+        conversations, turns = counted(self.count, "conversation"), counted(self.turns, "turn")
+        return "\n".join(
+            [
+                f"{did} {conversations}, {turns} older than {self.cutoff}",
+                *(f"{did} /{document.path} in {document.scope}" for document in self.documents),
+            ]
+        )
 
 
 class Command(ClickCommand):

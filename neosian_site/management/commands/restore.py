@@ -12,10 +12,11 @@ from neosian_site.management import moving
 from neosian_site.management.bridge import ClickCommand, Progress, json_option, project_option
 from neosian_site.workflows.archive import restore as workflow
 from neosian_site.workflows.archive.export import MoveFailed
+from neosian_site.workflows.archive.stores import LocalStore
 
 
 @click.command()
-@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@moving.directory_argument(must_exist=True)
 @project_option
 @moving.scope_option
 @moving.conversation_option
@@ -24,20 +25,28 @@ from neosian_site.workflows.archive.export import MoveFailed
 def restore(
     directory: Path, project: str, scopes: tuple[str, ...], conversations: tuple[str, ...], resume: bool, as_json: bool
 ) -> int:
-    """Fill a project's store from the archive in DIRECTORY: all of it, or only the units named.
+    """Fill a project's store from the archive in DIR: all of it, or only the units named.
 
     Verbatim: numbers, times and actors are the archive's. Every unit must be empty in the store; one that is not
     refuses the run before anything is written. Each unit lands whole or not at all.
     """
-    caller = Caller(projects.named(project).pk, "admin:restore")
-    progress = Progress("imported units")
+    target = LocalStore(Caller(projects.named(project).pk, "admin:restore"))
+    checked, progress = Progress("checked units"), Progress("imported units")
     try:
-        moved = workflow.restore(
-            caller, directory, scopes=scopes, conversations=conversations, resume=resume, progress=progress
-        )
+        with moving.files():
+            moved = workflow.restore(
+                target,
+                directory,
+                scopes=scopes,
+                conversations=conversations,
+                resume=resume,
+                checked=checked,
+                progress=progress,
+            )
     except MoveFailed as error:
         return moving.failed("import", error, "run it again with --resume", as_json=as_json)
     finally:
+        checked.close()
         progress.close()
     moving.report("import", directory, moved, as_json=as_json)
     return 0

@@ -9,25 +9,36 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote, unquote
 
-from neosian_site.core.errors import InvalidValue
+from neosian_site.core.errors import DomainError
 from neosian_site.core.names import conversation_fault, path_fault, scope_fault
 
 LOCK = ".store.lock"
 # Stands in the directory while an export writes it; an archive that holds it is not whole.
 UNFINISHED = ".unfinished-export"
 _CONVERSATIONS = "conversations"
+# What a unit's directory may hold of the unit; a nested scope's directory stands beside them.
+_PARTS = {
+    "scope": ("documents", "versions", "redactions.jsonl"),
+    "conversation": ("turns.jsonl", "projections.jsonl", "redactions.jsonl"),
+}
 
 Kind = Literal["scope", "conversation"]
 
 
-class ArchiveRefused(InvalidValue):
-    """The directory cannot be used as an archive."""
+# A document of 64 MiB whose every character is escaped fills six times as much of a line.
+MAX_FILE_BYTES = 512 * 1024 * 1024
+
+
+class ArchiveRefused(DomainError):
+    """The directory cannot be used as an archive, or no longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +53,22 @@ class Unit:
         if self.kind == "conversation":
             return root / _CONVERSATIONS / self.name
         return root.joinpath(*(quote(segment, safe="") for segment in self.name.split("/")))
+
+    def parts(self, root: Path) -> list[Path]:
+        """The files and directories of the unit that are there."""
+        directory = self.directory(root)
+        return [path for part in _PARTS[self.kind] if os.path.lexists(path := directory / part)]
+
+    def discard(self, root: Path) -> None:
+        """Remove what is there of the unit; other units and their directories stay."""
+        for part in self.parts(root):
+            with contextlib.suppress(OSError):
+                shutil.rmtree(part) if part.is_dir() else part.unlink()
+        directory = self.directory(root)
+        while directory != root:
+            with contextlib.suppress(OSError):
+                directory.rmdir()
+            directory = directory.parent
 
 
 def units(root: Path) -> list[Unit]:
@@ -64,13 +91,21 @@ def _scopes(directory: Path, parent: str) -> Iterator[str]:
         name = f"{parent}/{segment}" if parent else segment
         if ":" not in segment or scope_fault(name) is not None or quote(segment, safe="") != entry.name:
             continue
-        if any((entry / part).exists() for part in ("documents", "versions", "redactions.jsonl")):
+        if _holds_files(entry):
             yield name
         yield from _scopes(entry, name)
 
 
+def _holds_files(directory: Path) -> bool:
+    return (
+        (directory / "redactions.jsonl").exists()
+        or next(_walk(directory / "documents", ".md"), None) is not None
+        or next(_walk(directory / "versions", ".jsonl"), None) is not None
+    )
+
+
 def _holds_rows(directory: Path) -> bool:
-    return any((directory / f"{part}.jsonl").exists() for part in ("turns", "projections", "redactions"))
+    return any((directory / part).exists() for part in _PARTS["conversation"])
 
 
 def _directories(directory: Path) -> list[Path]:
@@ -88,11 +123,15 @@ def refuse_link(path: Path) -> None:
         raise ArchiveRefused(f"{path} is a symbolic link; an archive holds files and directories only")
 
 
-def named_files(directory: Path, suffix: str) -> Iterator[tuple[str, Path]]:
+def named_files(directory: Path, suffix: str) -> list[tuple[str, Path]]:
     """Document paths and their files below ``directory``, sorted by path; other names are passed over."""
+    return sorted(_walk(directory, suffix))
+
+
+def _walk(directory: Path, suffix: str) -> Iterator[tuple[str, Path]]:
+    refuse_link(directory)
     if not directory.is_dir():
         return
-    found: list[tuple[str, Path]] = []
     waiting = [directory]
     while waiting:
         for entry in waiting.pop().iterdir():
@@ -103,19 +142,45 @@ def named_files(directory: Path, suffix: str) -> Iterator[tuple[str, Path]]:
             name = entry.relative_to(directory).as_posix()
             path = name[: -len(suffix)]
             if name.endswith(suffix) and path_fault(path) is None:
-                found.append((path, entry))
-    yield from sorted(found)
+                yield path, entry
+
+
+def open_existing(path: Path) -> int | None:
+    """A file of the archive to read; ``None`` where there is none.
+
+    :raises ArchiveRefused: no ordinary file
+    """
+    refuse_link(path)
+    try:
+        # Opening a pipe must not wait for a writer; nor may a link be put there meanwhile.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISREG(os.fstat(handle).st_mode):
+        return handle
+    os.close(handle)
+    raise ArchiveRefused(f"{path} is no file")
 
 
 def make_directory(path: Path) -> None:
-    """The directory and its parents, for its owner alone."""
-    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    """The directory and the parents it lacks, for its owner alone."""
+    if path.is_dir():
+        return
+    # ``mkdir(parents=True)`` would make the parents readable by others.
+    for missing in reversed([directory for directory in (path, *path.parents) if not directory.exists()]):
+        missing.mkdir(mode=0o700, exist_ok=True)
 
 
 def open_new(path: Path) -> int:
-    """A new file for its owner alone."""
-    make_directory(path.parent)
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    """A new file for its owner alone.
+
+    :raises ArchiveRefused: its place is taken, by a name that differs in case or that ends as files do
+    """
+    try:
+        make_directory(path.parent)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise ArchiveRefused(f"there is no room for {path} beside another name of the archive") from error
 
 
 @contextlib.contextmanager

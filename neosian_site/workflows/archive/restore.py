@@ -1,4 +1,4 @@
-"""Reading an archive into a store, unit by unit; each lands in one transaction."""
+"""Reading an archive into a store, unit by unit; each lands whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from authz.caller import Caller
 from conversations.archive import ConversationArchive
-from conversations.errors import ConversationOccupied
-from conversations.operations import store as conversation_store
 from memory.archive import ScopeArchive
-from memory.errors import ScopeOccupied
-from memory.operations import store as scope_store
-from neosian_site.core.errors import DomainError
 from neosian_site.workflows.archive import export, layout, reading
-from neosian_site.workflows.archive.export import Moved, MoveFailed, Progress, quiet
+from neosian_site.workflows.archive.export import BREAKS, Moved, MoveFailed, Progress, occupied, quiet
 from neosian_site.workflows.archive.layout import ArchiveRefused, Unit
+from neosian_site.workflows.archive.stores import Target
+
+Archive = ScopeArchive | ConversationArchive
 
 
 def restore(
-    caller: Caller,
+    target: Target,
     root: Path,
     *,
     scopes: Iterable[str] = (),
     conversations: Iterable[str] = (),
     resume: bool = False,
+    checked: Progress = quiet,
     progress: Progress = quiet,
 ) -> list[Moved]:
     """Fill the store from the archive at ``root``: the named units, or all of them.
+
+    Every unit is read before the first is written, so that a damaged archive leaves the store as it was.
 
     :param resume: a unit that the store holds already, the same as in the archive, is passed over
     :raises ScopeOccupied, ConversationOccupied: the store holds a unit already; nothing was written
@@ -40,69 +40,81 @@ def restore(
         raise ArchiveRefused(f"{root} is not a directory")
     export.refuse_unfinished(root)
     with layout.locked(root, write=False):
-        units = _wanted(root, set(scopes), set(conversations))
-        present = _preflight(caller, root, units, resume=resume)
+        units = export.named_units(scopes, conversations) or layout.units(root)
+        present = _preflight(target, root, units, resume=resume, progress=checked)
         moved: list[Moved] = []
         for place, unit in enumerate(units):
             progress(place, len(units))
             try:
-                archived = _read(root, unit)
-                found = _moved(unit, archived, present=unit in present)
-                if not found.empty and unit not in present:
-                    _land(caller, unit, archived)
-            except (OSError, DomainError) as error:
+                moved.append(_move(target, root, unit, present=unit in present))
+            except BREAKS as error:
                 raise MoveFailed(moved, error) from error
-            if not found.empty:
-                moved.append(found)
         progress(len(units), len(units))
     return moved
 
 
-def _wanted(root: Path, scopes: set[str], conversations: set[str]) -> list[Unit]:
-    found = layout.units(root)
-    if not scopes and not conversations:
-        return found
-    named = {"scope": scopes, "conversation": conversations}
-    missing = [
-        f"{kind} {name}"
-        for kind, names in named.items()
-        for name in sorted(names - {u.name for u in found if u.kind == kind})
-    ]
-    if missing:
-        raise ArchiveRefused(f"the archive holds no {missing[0]}")
-    return [unit for unit in found if unit.name in named[unit.kind]]
-
-
-def _preflight(caller: Caller, root: Path, units: list[Unit], *, resume: bool) -> set[Unit]:
+def _preflight(target: Target, root: Path, units: list[Unit], *, resume: bool, progress: Progress) -> set[Unit]:
     """Read every unit and look for it in the store, before anything is written; the ones that are there, the same."""
-    stored = {
-        "scope": set(scope_store.scopes(caller)),
-        "conversation": set(conversation_store.conversations(caller)),
-    }
+    stored = target.occupied(units)
+    if not resume:
+        for unit in units:
+            if unit in stored:
+                raise occupied(unit)
     present: set[Unit] = set()
-    for unit in units:
-        archived = _read(root, unit)
-        if unit.name not in stored[unit.kind] or archived.empty:
-            continue
-        if not resume or not _same(caller, unit, archived):
-            raise (ScopeOccupied if unit.kind == "scope" else ConversationOccupied)(unit.name)
-        present.add(unit)
+    for place, unit in enumerate(units):
+        progress(place, len(units))
+        if _present(target, root, unit, stored=unit in stored, resume=resume):
+            present.add(unit)
+    progress(len(units), len(units))
     return present
 
 
-def _same(caller: Caller, unit: Unit, archived: ScopeArchive | ConversationArchive) -> bool:
+def _present(target: Target, root: Path, unit: Unit, *, stored: bool, resume: bool) -> bool:
+    archived = reading.unit(root, unit)
+    if not stored and not (resume and _trail_only(archived)):
+        return False
+    same = _same(target, unit, archived)
+    if stored and not same:
+        raise occupied(unit)
+    return same
+
+
+def _trail_only(archived: Archive) -> bool:
+    """A conversation of erasing acts alone does not occupy its place, and must not land twice."""
+    return (
+        isinstance(archived, ConversationArchive)
+        and bool(archived.redactions)
+        and not (archived.turns or archived.projections)
+    )
+
+
+def _same(target: Target, unit: Unit, archived: Archive) -> bool:
     """Whether the store's unit, written out, reads as the archive's."""
     with tempfile.TemporaryDirectory(prefix="neosian-resume-") as folder:
-        export.write_unit(caller, Path(folder), unit)
-        return _read(Path(folder), unit) == archived
+        export.write_unit(target, Path(folder), unit)
+        return _in_order(reading.unit(Path(folder), unit)) == _in_order(archived)
 
 
-def _read(root: Path, unit: Unit) -> ScopeArchive | ConversationArchive:
-    return reading.scope(root, unit) if unit.kind == "scope" else reading.conversation(root, unit)
+def _in_order(archive: Archive) -> Archive:
+    """The rows as a store keeps them: an archive may hold them in any order."""
+    if isinstance(archive, ScopeArchive):
+        return ScopeArchive(
+            sorted(archive.documents, key=lambda row: row.path),
+            sorted(archive.versions, key=lambda row: (row.path, row.version)),
+            archive.redactions,
+        )
+    return ConversationArchive(
+        sorted(archive.turns, key=lambda row: row.turn),
+        sorted(archive.projections, key=lambda row: (row.turn, row.span)),
+        archive.redactions,
+    )
 
 
-def _moved(unit: Unit, archived: ScopeArchive | ConversationArchive, *, present: bool) -> Moved:
+def _move(target: Target, root: Path, unit: Unit, *, present: bool) -> Moved:
+    archived = reading.unit(root, unit)
     if isinstance(archived, ScopeArchive):
+        if not (present or archived.empty):
+            target.restore_scope(unit.name, archived)
         return Moved(
             unit,
             documents=len(archived.documents),
@@ -110,6 +122,8 @@ def _moved(unit: Unit, archived: ScopeArchive | ConversationArchive, *, present:
             redactions=len(archived.redactions),
             present=present,
         )
+    if not (present or archived.empty):
+        target.restore_conversation(unit.name, archived)
     return Moved(
         unit,
         turns=len(archived.turns),
@@ -117,10 +131,3 @@ def _moved(unit: Unit, archived: ScopeArchive | ConversationArchive, *, present:
         redactions=len(archived.redactions),
         present=present,
     )
-
-
-def _land(caller: Caller, unit: Unit, archived: ScopeArchive | ConversationArchive) -> None:
-    if isinstance(archived, ScopeArchive):
-        scope_store.restore_scope(caller, scope=unit.name, archive=archived)
-    else:
-        conversation_store.restore_conversation(caller, conversation_id=unit.name, archive=archived)

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
+
+from neosian_site.core import jsonio
+from neosian_site.core.errors import InvalidValue
 
 FORMAT = 1
 FORMAT_KEY = "neosian_format"
@@ -15,6 +22,13 @@ _HEAD = (FORMAT_KEY, "version", "created_at", "updated_at", "actor", "redacted")
 
 # A long text stays on its line, as the published tool writes it.
 _ONE_LINE = 2**31
+
+# The head of a file that somebody opened on Windows may have its line ends.
+_OPENING = re.compile(rf"{_FENCE}\r?\n")
+_CLOSING = re.compile(rf"\n{_FENCE}(?:\r?\n|\Z)")
+
+# What YAML takes for the end of a line beside the line feed.
+_LINE_ENDS = re.compile("[\r\x85\u2028\u2029]")
 
 _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), check_circular=False).encode
 
@@ -34,8 +48,8 @@ def row(text: bytes) -> dict[str, Any]:
     :raises Unreadable: not a JSON object
     """
     try:
-        value = json.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:
+        value = jsonio.read(text)
+    except InvalidValue as error:
         raise Unreadable("not a line of JSON") from error
     if not isinstance(value, dict):
         raise Unreadable("not a JSON object")
@@ -61,6 +75,13 @@ class _Dumper(yaml.SafeDumper):
     def ignore_aliases(self, data: Any) -> bool:
         return True
 
+    def represent_str(self, data: str) -> yaml.ScalarNode:
+        # Between single quotes the library writes these as they are and reads them back as other white space.
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style='"' if _LINE_ENDS.search(data) else None)
+
+
+_Dumper.add_representer(str, _Dumper.represent_str)
+
 
 class _Loader(yaml.SafeLoader):
     """What :class:`_Dumper` writes, and nothing that stands for something else: no aliases, no dates."""
@@ -77,6 +98,17 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
+@contextlib.contextmanager
+def _deep() -> Iterator[None]:
+    """Room for as many containers inside each other as a store takes: the YAML library calls itself for each."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(usual, jsonio.MAX_DEPTH * 16))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(usual)
+
+
 def document(head: dict[str, Any], extra: dict[str, Any], content: str) -> bytes:
     """A document's file.
 
@@ -87,7 +119,8 @@ def document(head: dict[str, Any], extra: dict[str, Any], content: str) -> bytes
     if taken:
         raise Unreadable(f"its extra holds the key {taken[0]!r}, which the archive's own head needs")
     mapping: dict[str, Any] = {FORMAT_KEY: FORMAT, **head, **extra}
-    spelled = yaml.dump(mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_ONE_LINE)
+    with _deep():
+        spelled = yaml.dump(mapping, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=_ONE_LINE)
     return f"{_FENCE}\n{spelled}{_FENCE}\n{content}".encode()
 
 
@@ -100,19 +133,15 @@ def read_document(data: bytes) -> dict[str, Any]:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise Unreadable("not UTF-8") from error
-    opening, end = f"{_FENCE}\n", f"\n{_FENCE}\n"
-    close = text.find(end, len(_FENCE))
-    if not text.startswith(opening) or close < 0:
+    opening = _OPENING.match(text)
+    # From the opening's own line feed on, so that an empty head has its end.
+    closing = _CLOSING.search(text, opening.end() - 1) if opening else None
+    if opening is None or closing is None:
         raise Unreadable("no head between two lines of ---")
-    try:
-        mapping = yaml.load(text[len(opening) : close + 1], Loader=_Loader)  # noqa: S506 - a safe loader, narrowed
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise Unreadable("a head that is no YAML") from error
-    if not isinstance(mapping, dict) or not all(isinstance(key, str) for key in mapping):
-        raise Unreadable("a head that is no mapping")
+    mapping = _mapping(text[opening.end() : closing.start() + 1])
     _check_format(mapping.get(FORMAT_KEY))
     return {
-        "content": text[close + len(end) :],
+        "content": text[closing.end() :],
         "version": mapping.get("version"),
         "created_at": mapping.get("created_at"),
         "updated_at": mapping.get("updated_at"),
@@ -120,3 +149,17 @@ def read_document(data: bytes) -> dict[str, Any]:
         "redacted": mapping.get("redacted", False),
         "extra": {key: value for key, value in mapping.items() if key not in _HEAD},
     }
+
+
+def _mapping(head: str) -> dict[str, Any]:
+    try:
+        with _deep():
+            found = yaml.load(head, Loader=_Loader)  # noqa: S506 - a safe loader, narrowed
+            # What the store takes, judged here, where it can be said which file holds it.
+            if jsonio.too_deep(jsonio.storable(found).encode()):
+                raise ValueError("nested too deep")
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise Unreadable("a head that cannot be read") from error
+    if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
+        raise Unreadable("a head that is no mapping")
+    return found
