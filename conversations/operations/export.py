@@ -40,8 +40,9 @@ _PROJECTIONS = """
 """
 _ACTS = """
     SELECT position, created_at, actor, turns FROM conversations_turnredaction
-    WHERE project_id = %(project)s AND conversation = %(conversation)s AND position > %(after)s
-    ORDER BY position LIMIT %(keys)s
+    WHERE project_id = %(project)s AND conversation = %(conversation)s
+      AND (created_at, position) > (%(at)s, %(position)s)
+    ORDER BY created_at, position LIMIT %(keys)s
 """
 
 
@@ -80,12 +81,12 @@ def projections(caller: Caller, *, conversation_id: str) -> Iterator[dict[str, A
 
 
 def redactions(caller: Caller, *, conversation_id: str) -> Iterator[dict[str, Any]]:
-    """Every act of blanking, in the order in which they were recorded."""
-    params = _params(caller, conversation_id)
+    """Every act of blanking, oldest first."""
+    params = {**_params(caller, conversation_id), "at": "-infinity", "position": 0}
     while rows := sql.rows(_ACTS, params):
         for _, created_at, actor, numbers in rows:
             yield {"created_at": clock.render(created_at), "actor": actor, "turns": numbers}
-        params["after"] = rows[-1][0]
+        params["position"], params["at"] = rows[-1][:2]
 
 
 def _params(caller: Caller, conversation_id: str) -> dict[str, Any]:

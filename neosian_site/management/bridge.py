@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import click
 from django.core.management.base import BaseCommand
-from django.db import connections
+from django.db import InterfaceError, OperationalError, connections
 
 from authz.models.project import DEFAULT_SLUG
 from authz.operations.projects import ProjectMissing
@@ -59,10 +59,10 @@ class ClickCommand(BaseCommand):
             click.echo("aborted", err=True)
             return 130
         except DomainError as error:
-            if "--json" in args:
-                _echo({"error": coded(error), "hint": None})
-            click.echo(f"error: {coded(error)}", err=True)
-            return 1
+            return _refused(coded(error), as_json="--json" in args)
+        except (OperationalError, InterfaceError) as error:
+            reason = str(error).strip().partition("\n")[0]
+            return _refused(f"the database is not available: {reason}", as_json="--json" in args)
         finally:
             connections.close_all()
         return status if isinstance(status, int) else 0
@@ -72,6 +72,13 @@ class ClickCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         raise NotImplementedError("the command line is click's")
+
+
+def _refused(message: str, *, as_json: bool) -> int:
+    if as_json:
+        _echo({"error": message, "hint": None})
+    click.echo(f"error: {message}", err=True)
+    return 1
 
 
 def coded(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -108,3 +109,77 @@ def test_a_new_client_works_at_once_and_only_within_its_reach(live: Server, scop
         # The half that was not given is closed.
         assert client.post("conversation/last_turn_number", conversation_id="c").status == 403
         assert client.post("store/scopes").status == 403
+
+
+def readings(server: Server, token: str, scope: str) -> set[int]:
+    """The statuses of one read over many fresh connections."""
+
+    def one(_: int) -> int:
+        with server.socket() as connection:
+            return ask(connection, request("/v1/memory/read", {"scope": scope, "path": "p"}, token=token)).status
+
+    return set(together(12, one))
+
+
+def test_a_change_of_what_a_client_may_do_is_in_force_everywhere_within_five_seconds_and_so_is_its_undoing(
+    live: Server, scope: str, tmp_path: Path
+) -> None:
+    workers = live.worker_pids()
+    opened, scoped = f"o{scope[-12:]}", f"s{scope[-12:]}"
+    for slug in (opened, scoped):
+        managed(live.database_url, "project", "create", "--name", slug)
+    granted, nothing = tmp_path / "granted.toml", tmp_path / "nothing.toml"
+    granted.write_text(
+        f'grant_format = 1\n[[clients]]\nactor = "client:g"\n[[clients.scopes]]\nscope = "{scope}"\nread = true\n'
+    )
+    nothing.write_text('grant_format = 1\n[[clients]]\nactor = "client:g"\n')
+    managed(live.database_url, "grants", "import", "--project", scoped, str(granted))
+    managed(live.database_url, "project", "access", "--name", scoped, "scoped")
+
+    def client_command(verb: str, actor: str, *more: str) -> tuple[str, ...]:
+        return "client", verb, "--project", opened, "--actor", actor, *more
+
+    # Whose token; the command, the status it leads to; and the command that undoes it.
+    changes: list[tuple[str, tuple[str, ...], int, tuple[str, ...]]] = [
+        (
+            created(live, scoped, "client:g"),
+            ("grants", "import", "--project", scoped, str(nothing)),
+            403,
+            ("grants", "import", "--project", scoped, str(granted)),
+        ),
+        (
+            created(live, opened, "client:s"),
+            client_command("suspend", "client:s"),
+            401,
+            client_command("resume", "client:s"),
+        ),
+        (
+            created(live, opened, "client:e"),
+            client_command("expire", "client:e", "--at", "2026-01-01T00:00:00Z"),
+            401,
+            client_command("expire", "client:e", "--never"),
+        ),
+    ]
+
+    def seconds_until(token: str, command: tuple[str, ...], wanted: int) -> float:
+        managed(live.database_url, *command)
+        started = time.monotonic()
+        while time.monotonic() - started < SECONDS + 3:
+            if readings(live, token, scope) == {wanted}:
+                return time.monotonic() - started
+            time.sleep(0.1)
+        raise AssertionError(f"{command} is not in force")
+
+    for token, *_ in changes:
+        assert readings(live, token, scope) == {200}
+    took = together(3, lambda n: seconds_until(*changes[n][:3]))
+    assert max(took) < SECONDS, took
+    took = together(3, lambda n: seconds_until(changes[n][0], changes[n][3], 200))
+    assert max(took) < SECONDS, took
+
+    # A project switched to grants, of which it has none, and back.
+    token = created(live, opened, "client:a")
+    assert readings(live, token, scope) == {200}
+    assert seconds_until(token, ("project", "access", "--name", opened, "scoped"), 403) < SECONDS
+    assert seconds_until(token, ("project", "access", "--name", opened, "open"), 200) < SECONDS
+    assert live.worker_pids() == workers

@@ -59,6 +59,12 @@ class Unit:
         directory = self.directory(root)
         return [path for part in _PARTS[self.kind] if os.path.lexists(path := directory / part)]
 
+    def files(self, root: Path) -> dict[str, Path]:
+        """The unit's files by their places below its directory, whatever their names."""
+        directory = self.directory(root)
+        found = [path for part in self.parts(root) for path in ([part] if part.is_file() else part.rglob("*"))]
+        return {path.relative_to(directory).as_posix(): path for path in found if path.is_file()}
+
     def discard(self, root: Path) -> None:
         """Remove what is there of the unit; other units and their directories stay."""
         for part in self.parts(root):

@@ -1,6 +1,7 @@
 """Every parameter of every route, fed with what it is not: the contract's answer, by name, and never a 500.
 
-The table below is checked against the routes: a route or parameter without an entry fails.
+The table below is checked against the routes: a route or parameter without an entry fails. The optional routes refuse
+what they do not know and have files of their own.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ import pytest
 from django.db import transaction
 
 from neosian_site.api.wire.urls import ROUTES
+from neosian_site.core.validation import Closed
 from tests.contract.wire.conversation_rows import WHEN, act, message, projection, restore, store_rows, turn
+
+LENIENT = {route: view for route, view in ROUTES.items() if not issubclass(view.request_model, Closed)}
 
 # Each parameter's kind, in the order in which the contract checks the types.
 PARAMETERS: dict[str, dict[str, str]] = {
@@ -130,9 +134,10 @@ def store(wire):
 
 def test_the_table_names_every_parameter_of_every_route_in_order():
     assert {route: list(parameters) for route, parameters in PARAMETERS.items()} == {
-        route: list(view.request_model.model_fields) for route, view in ROUTES.items()
+        route: list(view.request_model.model_fields) for route, view in LENIENT.items()
     }
-    assert set(BODIES) == set(ROUTES)
+    assert set(BODIES) == set(LENIENT)
+    assert set(ROUTES) - set(LENIENT) == {"memory/search", "memory/changes", "memory/prune_changes"}
     for route, parameters in PARAMETERS.items():
         assert {name for name, kind in parameters.items() if not kind.endswith("?")} == set(BODIES[route])
 
