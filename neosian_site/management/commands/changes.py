@@ -10,6 +10,7 @@ from memory.operations import changes as operations
 from memory.operations import store
 from neosian_site.core import clock
 from neosian_site.management.bridge import ClickCommand, json_option, project_option, show
+from neosian_site.management.moving import counted
 from neosian_site.management.times import duration
 
 actor_option = click.option("--actor", default="admin:changes", show_default=True, help="Whom the log names.")
@@ -58,7 +59,8 @@ def prune(
             feeds.append({"scope": scope, "removed": pruned.removed, "earliest_cursor": pruned.earliest})
     verb = "removed" if write else "would remove"
     lines = [f"{feed['scope']}  {feed['removed']}" for feed in feeds]
-    lines.append(f"{verb} {removed} events of {len(feeds)} feeds" if feeds else "nothing to remove")
+    total = f"{verb} {counted(removed, 'event')} of {counted(len(feeds), 'feed')}"
+    lines.append(total if feeds else "nothing to remove")
     value = {"verb": "prune", "project": project, "write": write, "removed": removed, "feeds": feeds}
     show(value, "\n".join(lines), as_json=as_json)
 
@@ -77,8 +79,13 @@ def reset(project: str, scopes: tuple[str, ...], every: bool, actor: str, as_jso
     if every == bool(scopes):
         raise click.UsageError("give --scope or --all")
     caller = Caller(projects.named(project).pk, actor)
-    streams = {scope: str(operations.reset(caller, scope=scope)) for scope in scopes or store.scopes(caller)}
-    lines = [*(f"{scope}  {stream}" for scope, stream in streams.items()), f"reset {len(streams)} feeds"]
+    held = store.scopes(caller)
+    for scope in scopes:
+        # Before the first one is reset: a mistyped name changes nothing.
+        if scope not in held:
+            raise operations.ScopeMissing(f"no scope {scope!r} holds anything")
+    streams = {scope: str(operations.reset(caller, scope=scope)) for scope in scopes or held}
+    lines = [*(f"{scope}  {stream}" for scope, stream in streams.items()), f"reset {counted(len(streams), 'feed')}"]
     value = {
         "verb": "reset",
         "project": project,
