@@ -119,9 +119,7 @@ def candidates(wanted: Wanted) -> str:
         "d.path > %(after)s",
     ]
     if wanted.prefix:
-        conditions.append("d.path >= %(prefix)s")
-        if wanted.prefix[-1] != "\x7f":
-            conditions.append("d.path < %(below)s")
+        conditions += ["d.path >= %(prefix)s", "d.path < %(below)s"]
     if wanted.policy != "all":
         approved = (
             "d.governance = 'approved' AND (d.effective_at IS NULL OR d.effective_at <= %(now)s)"
@@ -140,6 +138,7 @@ def parameters(wanted: Wanted) -> dict[str, Any]:
         "scope": wanted.scope,
         "after": wanted.after,
         "prefix": prefix,
+        # Prefixes are ASCII by now; U+0080, which follows the last of them, is above every path.
         "below": prefix[:-1] + chr(ord(prefix[-1]) + 1) if prefix else "",
         "now": wanted.now,
         "path": wanted.path,

@@ -174,4 +174,3 @@ def test_a_missing_project_is_refused(manage, verb):
     ran = manage("changes", verb[0], "--project", "absent", *verb[1:])
     assert (ran.status, ran.out) == (1, "")
     assert ran.err.startswith("error: [project_not_found] no project 'absent'")
-

@@ -321,7 +321,11 @@ def test_serve_makes_everything_of_a_first_start_keeps_it_and_leaves_nothing_run
     first = serving.start("--json")
     made = serving.announced(first)
     url = f"http://127.0.0.1:{serving.port}"
-    assert (sorted(made), made["url"], made["client"]) == (["admin", "client", "curl", "token", "url"], url, "client:default")
+    assert (sorted(made), made["url"], made["client"]) == (
+        ["admin", "client", "curl", "token", "url"],
+        url,
+        "client:default",
+    )
     assert made["token"].startswith("ns_")
     curl = ["bash", "-c", made["curl"]]
     done = subprocess.run(curl, env=environment(None), text=True, capture_output=True, timeout=30)
