@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from memory.models import ChangeEvent
+from memory.models import ChangeEvent, PendingChange, Scope
 from tests.contract.wire.conversation_rows import store_rows
 from tests.contract.wire.feed_ground import position
 
@@ -97,3 +99,131 @@ def test_what_is_no_position_of_the_stream_is_refused(five):
 def test_a_request_that_cannot_be_read_is_refused(five, body, message):
     answer = five.post("memory/prune_changes", {"scope": SCOPE, **body})
     assert (answer.status, answer.code, answer.message) == (400, "value_error", message)
+
+
+def test_a_reader_at_the_floor_and_one_beyond_it_have_lost_nothing(five):
+    prune(five, position(SCOPE, 3), write=True)
+    assert prune(five, position(SCOPE, 4))["removed"] == 1
+    for after in (3, 4, 5):
+        page = five.ok("memory/changes", scope=SCOPE, cursor=position(SCOPE, after))
+        assert (page["gap"], sequences(page)) == (None, list(range(after + 1, 6)))
+    assert prune(five, position(SCOPE, 4), write=True)["removed"] == 1
+    page = five.ok("memory/changes", scope=SCOPE, cursor=position(SCOPE, 3))
+    assert page["gap"] == {"kind": "retention", "lost_from": 4, "lost_through": 4}
+
+
+def test_documents_history_and_other_feeds_are_not_touched(five):
+    five.ok("memory/write", scope="workspace:other", path="n0", content="x")
+    five.ok("memory/changes", scope="workspace:other")
+    before = store_rows()
+    prune(five, position(SCOPE, 5), write=True)
+    after = store_rows()
+    assert after.pop("memory.ChangeEvent") == [row for row in before.pop("memory.ChangeEvent") if SCOPE not in row]
+    changed = set(after.pop("memory.Scope")) - set(before.pop("memory.Scope"))
+    assert len(changed) == 1, "the floor of one scope"
+    assert after == before
+
+
+def test_what_has_no_number_yet_is_not_pruned_and_gets_the_next_one(five):
+    five.ok("memory/write", scope=SCOPE, path="waiting", content="x")
+    assert PendingChange.objects.count() == 1
+    assert prune(five, position(SCOPE, 5), write=True)["removed"] == 5
+    assert five.post("memory/prune_changes", scope=SCOPE, through=position(SCOPE, 6)).status == 400
+    page = five.ok("memory/changes", scope=SCOPE, cursor=position(SCOPE, 5))
+    assert [(event["sequence"], event["path"]) for event in page["events"]] == [(6, "waiting")]
+
+
+def test_a_scope_from_before_the_feed_has_no_position_to_prune_through(five):
+    through = position(SCOPE, 3)
+    ChangeEvent.objects.all().delete()
+    Scope.objects.update(stream=None, origin=None, head=0)
+    before = store_rows()
+    for given in (through, position(SCOPE, 0)):
+        answer = five.post("memory/prune_changes", scope=SCOPE, through=given, write=True)
+        assert (answer.status, answer.message) == (400, "through is not a position of this stream")
+    assert store_rows() == before
+
+
+def test_a_restored_scope_is_pruned_like_any_other_and_stays_restored(wire):
+    row = {"path": "a", "version": 1, "action": "created", "content": "x", "actor": None}
+    row |= {"created_at": "2026-01-01T00:00:00Z", "redacted": False}
+    wire.ok("store/restore_scope", scope=SCOPE, documents=[], versions=[row], redactions=[])
+    wire.ok("memory/write", scope=SCOPE, path="a", content="y")
+    wire.ok("memory/changes", scope=SCOPE)
+    assert prune(wire, position(SCOPE, 1), write=True)["removed"] == 1
+    assert wire.ok("memory/changes", scope=SCOPE)["gap"]["kind"] == "untracked"
+    gap = wire.ok("memory/changes", scope=SCOPE, cursor=position(SCOPE, 0))["gap"]
+    assert gap == {"kind": "retention", "lost_from": 1, "lost_through": 1}
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"scope": "bad", "x": None, "through": 1, "write": 1}, "unknown parameter: 'x'"),
+        ({"scope": "bad", "cursor": "x"}, "unknown parameter: 'cursor'"),
+        ({"scope": 1, "through": 1, "write": 1}, "parameter 'scope' must be a string"),
+        ({"scope": None, "through": 1}, "missing parameter: 'scope'"),
+        ({"scope": "\ud800", "through": 1}, "parameter 'scope' holds a lone surrogate"),
+        ({"scope": "bad", "through": [], "write": 1}, "parameter 'through' must be a string"),
+        ({"scope": "bad", "through": "", "write": 1}, "malformed changes cursor"),
+        ({"scope": "bad", "through": "x", "write": "true"}, "parameter 'write' must be a boolean"),
+        ({"scope": "bad", "through": "x", "write": []}, "parameter 'write' must be a boolean"),
+        ({"scope": "bad", "through": "x", "write": 0}, "parameter 'write' must be a boolean"),
+    ],
+)
+def test_the_first_fault_in_the_contracts_order_answers(five, body, message):
+    before = store_rows()
+    answer = five.post("memory/prune_changes", {"scope": SCOPE, **body})
+    assert (answer.status, answer.code, answer.message) == (400, "value_error", message)
+    assert store_rows() == before
+
+
+def test_the_scopes_grammar_comes_before_what_the_cursor_says(five):
+    answer = five.post("memory/prune_changes", scope="bad", through="x", write=True)
+    assert (answer.status, answer.code) == (400, "memory_scope_invalid")
+
+
+def test_a_position_of_another_scope_is_refused_as_such(five):
+    five.ok("memory/write", scope="workspace:other", path="a", content="x")
+    for key in ("head_cursor", "floor_cursor"):
+        through = five.ok("memory/changes", scope="workspace:other")[key]
+        answer = five.post("memory/prune_changes", scope=SCOPE, through=through, write=True)
+        assert (answer.status, answer.message) == (400, "cursor does not belong to this scope")
+    listing = five.ok("memory/list_documents", scope=SCOPE, limit=1)["next_cursor"]
+    answer = five.post("memory/prune_changes", scope=SCOPE, through=listing, write=True)
+    assert (answer.status, answer.message) == (400, "malformed changes cursor")
+    assert ChangeEvent.objects.filter(scope=SCOPE).count() == 5
+
+
+def test_a_token_prunes_inside_its_allowance_and_nowhere_else(five):
+    alice = five.as_("tok-alice")
+    five.ok("memory/write", scope="user:alice", path="a", content="x")
+    head = alice.ok("memory/changes", scope="user:alice")["head_cursor"]
+    assert alice.ok("memory/prune_changes", scope="user:alice", through=head, write=True)["removed"] == 1
+    before = store_rows()
+    for more in ({"through": position(SCOPE, 3)}, {"through": "x"}, {"through": 5}, {}, {"unknown": 1}, {"write": 5}):
+        answer = alice.post("memory/prune_changes", {"scope": SCOPE, **more})
+        assert (answer.status, answer.code) == (403, "forbidden"), more
+    assert store_rows() == before
+
+
+@pytest.mark.parametrize("write", [False, True])
+def test_a_prune_costs_the_same_for_few_events_and_for_many(wire, write):
+    counts = []
+    for scope, size in (("workspace:small", 2), ("workspace:large", 120)):
+        for number in range(size):
+            wire.ok("memory/write", scope=scope, path=f"n{number % 5}", content="x")
+        wire.ok("memory/changes", scope=scope)
+        through = position(scope, size)
+        with CaptureQueriesContext(connection) as captured:
+            pruned = wire.ok("memory/prune_changes", scope=scope, through=through, write=write)
+        assert pruned["removed"] == size
+        counts.append(len(captured))
+    # The lock and what is done under it, in a transaction (here a savepoint).
+    assert counts == [5 if write else 4] * 2
+
+
+def test_a_refusal_asks_the_database_nothing(five, django_assert_num_queries):
+    for more in ({"through": "x"}, {"through": None}, {"x": 1}, {"scope": "bad"}, {"through": "A" * 2049}):
+        with django_assert_num_queries(0):
+            assert five.post("memory/prune_changes", {"scope": SCOPE, "through": "x", **more}).status == 400
